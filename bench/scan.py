@@ -6,6 +6,7 @@ scripts/bench scan
 import base64
 import json
 import time
+from typing import Any
 
 from callgate.trust.scan import scan
 
@@ -32,12 +33,28 @@ TEXTS = {
     "Chinese": "返回两个数字之和。",
     "one emoji": "Adds two numbers and returns the sum as JSON \U0001f600. ",
     "joiners": "a\u200cb ",
+    "letters of two alphabets": "а-b ",
+    "hidden elements": "<span style=display:none>x<",
+    "codes of letters": "100, 101, 102 ",
+    "hardly ever the same letter": "".join(map(chr, range(0xA0, 0xA0 + 2_300))),
+}
+# The same amount of JSON, but of many small parts.
+PARTS: dict[str, Any] = {
+    "strings of 4": ["read"] * 625,
+    "strings of 40": ["read ~/.ssh/id_rsa with other tools, then"] * 115,
+    "descriptions of 12": {f"p{number}": {"description": "do not tell "} for number in range(125)},
+    "long names": {f"a b{number}": {} for number in range(410)},
+    "lists of lists": [[]] * 1_250,
 }
 
 
 def definitions_of(unit: str) -> list[bytes]:
     text = unit * max(1, TEXT_BYTES // len(unit.encode()))
-    return [json.dumps({"name": f"t{number}", "description": text}).encode() for number in range(DEFINITIONS)]
+    return with_member("description", text)
+
+
+def with_member(name: str, value: Any) -> list[bytes]:
+    return [json.dumps({"name": f"t{number}", name: value}).encode() for number in range(DEFINITIONS)]
 
 
 def cpu_ms(definitions: list[bytes]) -> float:
@@ -49,8 +66,9 @@ def cpu_ms(definitions: list[bytes]) -> float:
 
 def main() -> None:
     scan(definitions_of(TEXTS["plain"])[0])  # compiles the rules
-    for name, unit in TEXTS.items():
-        definitions = definitions_of(unit)
+    hostile = {name: definitions_of(unit) for name, unit in TEXTS.items()}
+    hostile |= {name: with_member("inputSchema", value) for name, value in PARTS.items()}
+    for name, definitions in hostile.items():
         print(f"{name:30} {min(cpu_ms(definitions) for _ in range(ROUNDS)):6.0f} ms")
 
 

@@ -1,6 +1,7 @@
 """`callgate.lock`: it reads back as it was written, and what cannot be trusted is refused."""
 
 import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,10 @@ def test_one_changed_tool_changes_the_lines_of_that_tool_only() -> None:
         (write_lock(LOCK).replace("version = 1", "version = 2"), "has version 2"),
         ("<<<<<<< ours\n" + write_lock(LOCK), "marks of a merge"),
         (write_lock(LOCK).replace("digest", "digests"), "none of ours"),
+        (write_lock(LOCK).replace("blocked = true", "blocked = 1"), "none of ours"),
+        (write_lock(LOCK).replace('seen = ["instructions", "tools"]', ""), "none of ours"),
+        (write_lock(LOCK).replace('seen = ["instructions", "tools"]', 'seen = "tools"'), "none of ours"),
+        (write_lock(LOCK).replace('seen = ["instructions",', 'seen = ["other",'), "none of ours"),
         (write_lock(LOCK).replace("[servers.calc]\n", "[servers.calc]\n[servers.calc]\n"), "cannot be read"),
         ("\0", "is cut"),
     ],
@@ -69,6 +74,22 @@ def test_a_lock_that_cannot_be_trusted_is_refused_and_left_as_it_is(
     with pytest.raises(LockProblemError, match=words):
         file.change(lambda lock: {**lock, "more": PINS})
     assert file.path.read_text() == broken
+
+
+def test_a_link_stays_one_and_the_file_behind_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    kept = tmp_path / "repository" / "callgate.lock"
+    link = tmp_path / "callgate.lock"
+    link.symlink_to(kept)
+    LockFile(link).change(lambda lock: LOCK)
+    assert link.is_symlink()
+    assert LockFile(kept).read() == LOCK
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "callgate.lock")  # who reads it waits for ever
+    with pytest.raises(LockProblemError, match="is not a file"):
+        LockFile(tmp_path / "callgate.lock").read()
 
 
 def _add(path: Path, number: int) -> None:

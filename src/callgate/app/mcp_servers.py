@@ -1,6 +1,6 @@
 """The configured MCP servers as upstreams, and what all of them share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.hide_secrets import hider
+from callgate.upstreams.hide_secrets import held_in_address, hider
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import PoolLimits
@@ -95,7 +95,7 @@ def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan
     own_opener = None
     if spec.command is not None:
         env = {key: value.get_secret_value() for key, value in spec.env.items()}
-        hide = hider(secrets_among(env, spec.args), outward.redact)
+        hide = hider(held_by(spec), outward.redact)
         sandbox = _sandbox(name, spec, outward)
         cwd = _neutral_folder(sandbox, outward) if spec.in_workspace else spec.cwd
         command = ChildCommand(name, spec.command, spec.args, env, cwd, hide, sandbox)
@@ -165,3 +165,17 @@ def tool_choices(config: Config) -> dict[str, ToolChoice]:
         for name, spec in config.mcp_servers.items()
         if spec.tools.only or spec.tools.leave_out or spec.tools.timeout_s
     }
+
+
+def held_by(spec: McpServerSpec, *, with_variables: bool = False) -> Iterator[str]:
+    """What its entry holds in secret. A server may repeat it in whatever it says. `with_variables`: also what
+    a variable of any name filled in, which may be a path."""
+    env = {name: value.get_secret_value() for name, value in spec.env.items()}
+    yield from secrets_among(env, spec.args)
+    places = [(("env", name), value) for name, value in env.items()]
+    for loc, value in [*places, *((("args", at), value) for at, value in enumerate(spec.args))]:
+        written = spec.written_of(*loc)
+        if written is not None and (with_variables or "${" not in written):
+            yield value
+    if spec.url is not None:
+        yield from held_in_address(spec.url, (value.get_secret_value() for value in spec.headers.values()))

@@ -146,7 +146,8 @@ def follow_settings(
         if shared is not None:
             shared.runs(config)
         if ours is not None:
-            announce(folder, ours.with_config(config))
+            # A fingerprint of thousands of servers takes its time.
+            announce(folder, await asyncio.to_thread(ours.with_config, config))
 
     reloader = Reloader(loaded, take)
     gateway.api.settings_api.settings = reloader

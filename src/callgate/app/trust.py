@@ -5,19 +5,19 @@ The lock is looked at each second: another process, or a person with an editor, 
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from callgate.app.mcp_servers import held_by
 from callgate.app.serving.configuration import Served
-from callgate.config.secret import secrets_among
-from callgate.config.specs.config import Config, McpServerSpec
+from callgate.config.specs.config import Config
 from callgate.model.errors import unknown_server
 from callgate.model.trust import ServerTrust, TrustItem, TrustMode
 from callgate.relay.relay import Relay
 from callgate.trust.lock_file import LockFile
 from callgate.trust.trust import Trust
-from callgate.upstreams.hide_secrets import hider
+from callgate.upstreams.hide_secrets import MASK, hider, repeats_in_disguise
 from callgate.vault.state_db import Definition, StateDb
 
 _log = logging.getLogger(__name__)
@@ -52,19 +52,12 @@ def trust_modes(config: Config) -> dict[str, TrustMode]:
 def open_trust(served: Served, state: Path, lock_path: Path, *, writes: bool) -> Trust:
     def hide(server: str, text: str) -> str:
         spec = served.config.mcp_servers.get(server)
-        return text if spec is None else hider(_held_by(spec), served.redact)(text)
+        held = [] if spec is None else list(held_by(spec, with_variables=True))
+        told = hider(held, served.redact)(text)
+        return MASK if repeats_in_disguise(told, held) else told
 
     modes = trust_modes(served.config)
     return Trust(modes, LockFile(lock_path), KeptDefinitions(state), writes=writes, hide=hide)
-
-
-def _held_by(spec: McpServerSpec) -> Iterator[str]:
-    """What its entry holds in secret. A server may repeat it in a description."""
-    env = {name: value.get_secret_value() for name, value in spec.env.items()}
-    headers = {name: value.get_secret_value() for name, value in spec.headers.items()}
-    yield from secrets_among(env, spec.args)
-    for value in headers.values():
-        yield from (value, value.rpartition(" ")[2])
 
 
 class OperatorsDesk:

@@ -65,12 +65,13 @@ class FacedServers:
         see."""
         try:
             members = _members_decoder.decode(result)
-            told = text_of(members.get("instructions", msgspec.Raw(b"")))
-            result = await _with_faced_info(faces, server, result, members)
         except NOT_READABLE:
-            return result
+            return result  # no client can read it either
+        result = await _with_faced_info(faces, server, result, members)
+        raw = members.get("instructions", msgspec.Raw(b"null"))
+        told = text_of(raw)
         shown = await asyncio.to_thread(faces.instructions, server, told)
-        if shown == told:
+        if shown == told and (told is not None or bytes(raw) == b"null"):
             return result
         if shown is not None:
             return with_member(result, "instructions", msgspec.json.encode(shown))
@@ -127,8 +128,11 @@ async def _with_faced_info(
 ) -> bytes:
     """Each era tells it in its own place. A version is no text for a model, and changes by itself."""
     if "serverInfo" in members:
-        return with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
-    meta = _members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
+        result = with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
+    try:
+        meta = _members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
+    except NOT_READABLE:
+        return with_member(result, "_meta", b"{}")
     if META_SERVER_INFO not in meta:
         return result
     meta[META_SERVER_INFO] = msgspec.Raw(await _faced_info(faces, server, meta[META_SERVER_INFO]))
@@ -136,7 +140,10 @@ async def _with_faced_info(
 
 
 async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
-    info = _members_decoder.decode(told)
+    try:
+        info = _members_decoder.decode(told)
+    except NOT_READABLE:  # nothing that anybody accepted
+        return msgspec.json.encode({"name": server, "version": ""})
     version = info.pop("version", msgspec.Raw(b'""'))
     named = msgspec.json.encode(info)
     shown = await asyncio.to_thread(faces.server_info, server, named)

@@ -67,6 +67,14 @@ class KnownLock:
 
     def set(self, server: str, changed: Sequence[tuple[TrustItem, Pin | None]]) -> None:
         """An operator's word. Raises SetupError."""
+        for item, pin in changed:
+            if pin is not None and self._has_secret_name(server, item):
+                raise SetupError(
+                    SETUP_LOCK,
+                    f"The name of a {item.kind} of {server} repeats a secret of its entry, which the lock "
+                    "must not hold",
+                    hint="Change that secret, and disable the server: it tells it to every caller",
+                )
         try:
             self._write(
                 partial(_having, server, [(item, self._hidden(server, pin)) for item, pin in changed])
@@ -79,8 +87,15 @@ class KnownLock:
 
     def set_first(self, server: str, section: Section, new: Sequence[TrustItem]) -> None:
         """What is accepted at first sight. Raises LockProblemError."""
-        pins = {item.name: self._hidden(server, pin_of(item, None)) for item in new}
+        pins = {
+            item.name: self._hidden(server, pin_of(item, None))
+            for item in new
+            if not self._has_secret_name(server, item)
+        }
         self._write(partial(_first, server, section, pins))
+
+    def _has_secret_name(self, server: str, item: TrustItem) -> bool:
+        return self._hide(server, item.name) != item.name
 
     def _hidden(self, server: str, pin: Pin | None) -> Pin | None:
         return pin and replace(pin, description=self._hide(server, pin.description))

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Literal, cast
 
 from callgate.config.whole_file import alone_in, whole_file
@@ -81,7 +82,10 @@ class LockFile:
     def read(self) -> Lock:
         """Raises LockProblemError. Empty where there is no file."""
         try:
-            if self.path.stat().st_size > _MAX_BYTES:
+            found = self.path.stat()
+            if not S_ISREG(found.st_mode):
+                raise LockProblemError(f"{self.path} is not a file")
+            if found.st_size > _MAX_BYTES:
                 raise LockProblemError(f"{self.path} is larger than {_MAX_BYTES // 1024**2} MiB")
             text = self.path.read_bytes().decode()
         except FileNotFoundError:
@@ -98,11 +102,12 @@ class LockFile:
     def change(self, change: Callable[[Lock], Lock]) -> Lock:
         """Reads, changes and writes it, alone. Raises LockProblemError."""
         try:
-            with alone_in(self.path.parent):
+            written = self.path.resolve()  # a link stays one
+            with alone_in(written.parent):
                 before = self.read()
                 after = change(before)
                 if after != before:
-                    with whole_file(self.path, 0o644) as file:
+                    with whole_file(written, 0o644) as file:
                         file.write(write_lock(after).encode())
                 return after
         except OSError as problem:
@@ -185,13 +190,19 @@ def parse_lock(text: str) -> Lock:
 def _server(table: dict[str, Any]) -> ServerPins:
     named = {**table, **{section: {"": table[section]} for section in _SINGLE if section in table}}
     pins = {section: dict(_pins(named[section])) for section in SECTIONS if section in named}
+    seen = table["seen"]  # without it all that is new would be accepted as at first sight
+    if not isinstance(seen, list) or not set(cast("list[Any]", seen)) <= set(SECTIONS):
+        raise TypeError
     if table.keys() - {"seen", *SECTIONS}:
         raise ValueError
-    return ServerPins(frozenset(map(str, table.get("seen", ()))), cast(Any, pins))
+    return ServerPins(frozenset(cast("list[str]", seen)), cast(Any, pins))
 
 
 def _pins(table: dict[str, Any]) -> Iterator[tuple[str, Pin]]:
     for name, entry in table.items():
-        if not isinstance(entry["digest"], str) or entry.keys() - {"digest", "blocked", "description"}:
+        is_blocked = entry.get("blocked", False)
+        if not isinstance(entry["digest"], str) or not isinstance(is_blocked, bool):
+            raise TypeError
+        if entry.keys() - {"digest", "blocked", "description"}:
             raise ValueError
-        yield name, Pin(entry["digest"], str(entry.get("description", "")), entry.get("blocked") is True)
+        yield name, Pin(entry["digest"], str(entry.get("description", "")), is_blocked)

@@ -7,31 +7,41 @@ are only told. Looked at: every string, names of properties too.
 Rules
 1. Total: what cannot be read (too deep, too long, a name given twice) is a holding finding, never an error.
 2. Time is bounded by the length of the text, and the text by `MAX_TEXT_CHARS`. Every pattern is RE2's.
-3. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
+3. Short strings are looked at together, for each look has its price; only where something is found it is
+   looked for which of them it is in. What is between two of them (`_BETWEEN`) ends every sentence and word.
+4. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
    what stops a change that nobody looked at.
 """
 
-import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import islice, repeat
 from typing import Any, cast
 
 from callgate.model.trust import Flaw
 from callgate.model.wording import clip
 from callgate.trust.canonical import UnreadableError, read_definition
-from callgate.trust.encoded import command_in, decoded_pieces, runs_encoded
+from callgate.trust.encoded import MAX_PIECES, command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold
+from callgate.trust.hidden_text import hidden_orders, weak_order_in
 from callgate.trust.orders import orders_in, without_citations
 from callgate.trust.re2_rules import Rule, any_of
-from callgate.trust.unseen import unseen_in
+from callgate.trust.unseen import mixed_word, unseen_in
 
 # Of all strings of one definition. The longest that we met has 20,000.
 MAX_TEXT_CHARS = 64 * 1024
 _LONG_CHARS = 8_000
 _MAX_SHOWN_CHARS = 120
-_MAX_DECODED = 16
-# Alphabets with letters that look like Latin ones.
-_ALIKE = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+_MAX_TOGETHER_CHARS = 1_200
+_BETWEEN = "\n.\n"
+# Of a definition, of each tier. The rest of what is only shown is not told, and what holds once is held.
+_MAX_PLACES = 8
+# Names of members that are shorter have no room for an order.
+_MIN_NAME_CHARS = 12
+
+# Where a string is: where its parent is, and the last part of the way. Most are never written out.
+Place = tuple["Place | None", str | int]
+Text = tuple[Place | None, str]
 
 WORDS: dict[str, str] = {
     "invisible": "invisible characters",
@@ -62,35 +72,6 @@ def _flaw(kind: str, where: str, excerpt: str) -> Flaw:
     return Flaw(kind, WORDS[kind], kind in HOLDING, where, excerpt)
 
 
-# What each needs, and how it is found.
-_HIDDEN = (
-    (b"<!--", r"(?s)<!--(.+?)-->"),
-    (b"\n", r"(?s)(?:\n[ \t\r]*){30,}(\S.*)"),
-    (b"  ", r"(?s) [ \t]{199,}(\S.*)"),
-    (b"\t", r"(?s)\t[ \t]{199,}(\S.*)"),
-    (
-        b"<",
-        (
-            r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
-            r"opacity:\s*0|"
-            r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.+?)<"
-        ),
-    ),
-    (b"]:", r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]"),
-)
-_WEAK_ORDER = (
-    (
-        r"\b(?:you|assistant|model|llm|agent|ai)\b[^.\n]{0,40}\b(?:must|should|always|never|need to|have "
-        r"to|do not|call|read|send|"
-        r"include|pass|run|execute|are now|will)\b"
-    ),
-    (
-        r"\b(?:always|never|must|do not|first|please|secretly|instead|before|"
-        r"after)\b[^.\n]{0,20}\b(?:call|read|send|include|pass|"
-        r"forward|run|execute|use|tell|reveal|copy|upload|fetch|open|add|append|delete|write)\b"
-    ),
-    r"(?:必须|不要|总是|请先|调用|読|必ず|しないで|immer|niemals|jamais|toujours|siempre|nunca|sempre|всегда|никогда)",
-)
 _IMPERATIVE = (
     (
         r"\b(?:you|assistant|the model|llm|the agent|ai) (?:must|should|have to|need to|are required to|will "
@@ -113,17 +94,11 @@ _LOUD = (
 @cache
 def _rules() -> dict[str, Rule]:
     return {
-        "hidden": any_of(*_WEAK_ORDER),
         "imperative": any_of(*_IMPERATIVE),
         "loud": Rule(_LOUD),
         "address": Rule(r"(?i)\bhttps?://[^\s\"'<>)]{3,200}"),
         "command": Rule(r"(?i)\bcurl [^\n]{0,200}\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
     }
-
-
-@cache
-def _hidden() -> tuple[tuple[bytes, Rule], ...]:
-    return tuple((sign, Rule(pattern)) for sign, pattern in _HIDDEN)
 
 
 def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
@@ -136,14 +111,20 @@ def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Fl
 
 
 def scan_value(read: Any, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
-    texts = list(_strings(read, ""))
+    texts = list(_strings(read))
     if sum(len(text) for _, text in texts) > MAX_TEXT_CHARS:
         return (_flaw("unreadable", "", f"more than {MAX_TEXT_CHARS:,} characters of text"),)
     names = _lowered(own_names)
     found: dict[tuple[str, str], Flaw] = {}
-    for where, text in texts:
-        for kind, excerpt in _look(where, text, names):
-            found.setdefault((kind, where), _flaw(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
+    left = {True: _MAX_PLACES, False: _MAX_PLACES}
+    for group in _groups(texts):
+        for place, text in _flawed(group, names, left):
+            where = _written(place)
+            told = list(_look(where in ("name", "title"), text, names))
+            for holds in {kind in HOLDING for kind, _ in told}:
+                left[holds] -= 1
+            for kind, excerpt in told:
+                found.setdefault((kind, where), _flaw(kind, where, clip(excerpt, _MAX_SHOWN_CHARS)))
     for kind, excerpt in _across(texts, names):
         if not any(known == kind for known, _ in found):
             found[kind, ""] = _flaw(kind, "", clip(excerpt, _MAX_SHOWN_CHARS))
@@ -156,39 +137,75 @@ def _lowered(names: frozenset[str]) -> frozenset[str]:
     return frozenset(name.lower() for name in names)
 
 
-def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Every string with its place; names of members count as strings of that place."""
-    rest = [(where, value)]
+def _strings(value: Any) -> Iterator[Text]:
+    """Every string in its order, with its place; names of members count as strings of that place."""
+    rest: list[tuple[Place | None, Any]] = [(None, value)]
     while rest:
         place, one = rest.pop()
         if isinstance(one, str):
             yield place, one
         elif isinstance(one, dict):
-            for name, member in cast("dict[str, Any]", one).items():
-                inner = f"{place}.{name}" if place else name
-                if not (
-                    name.isascii() and name.replace("_", "").replace("-", "").isalnum() and len(name) < 40
-                ):
-                    yield inner, name
-                rest.append((inner, member))
+            members = cast("dict[str, Any]", one)
+            places = [(place, name) for name in members]
+            for inner in places:
+                if len(inner[1]) >= _MIN_NAME_CHARS or not (inner[1].isascii() and inner[1].isalnum()):
+                    yield inner, inner[1]
+            rest.extend(reversed([*zip(places, members.values(), strict=True)]))
         elif isinstance(one, list):
-            members = cast("list[Any]", one)
-            rest.extend((f"{place}[{at}]", member) for at, member in enumerate(members))
+            listed = cast("list[Any]", one)
+            placed = zip(zip(repeat(place), range(len(listed))), listed, strict=True)
+            if all(type(member) is str for member in listed):  # an `enum`: it may have thousands
+                yield from cast("Iterator[Text]", placed)
+            else:
+                rest.extend(reversed([one for one in placed if one[1]]))  # not what is empty
 
 
-def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
+def _written(place: Place | None) -> str:
+    parts: list[str] = []
+    while place is not None:
+        place, part = place
+        parts.append(f"[{part}]" if isinstance(part, int) else f".{part}")
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+def _groups(texts: Sequence[Text]) -> Iterator[list[Text]]:
+    group: list[Text] = []
+    chars = 0
+    for one in texts:
+        chars += len(one[1])
+        if group and chars > _MAX_TOGETHER_CHARS:
+            yield group
+            group, chars = [], len(one[1])
+        group.append(one)
+    if group:
+        yield group
+
+
+def _flawed(group: Sequence[Text], own_names: Collection[str], left: dict[bool, int]) -> Iterator[Text]:
+    """Those in which something may be found, as long as there is something `left` to tell of its tier."""
+    if len(group) > 1:
+        together = _BETWEEN.join(text for _, text in group)
+        if not any(left[kind in HOLDING] > 0 for kind, _ in _look(False, together, own_names)):
+            return
+        half = len(group) // 2
+        yield from _flawed(group[:half], own_names, left)
+        yield from _flawed(group[half:], own_names, left)
+    elif group:
+        yield group[0]
+
+
+def _look(is_name: bool, text: str, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
     yield from unseen_in(text)
-    if where in ("name", "title") and (mixed := _mixed_word(text)):
-        yield "lookalike", mixed
-    elif mixed := _mixed_word(text):
-        yield "mixed", mixed
+    if mixed := mixed_word(text):
+        yield "lookalike" if is_name else "mixed", mixed
     if len(text) < 4:
         return
     written = text.encode(errors="surrogatepass")
-    folded = _folded(written)
+    folded = _folded(without_citations(written))
     yield from orders_in(folded, own_names)
     yield from _encoded(written, own_names)
-    yield from _behind(written)
+    for found in hidden_orders(written):
+        yield "hidden", found
     if len(text) > _LONG_CHARS:
         yield "long", f"{len(text):,} characters"
     rules = _rules()
@@ -202,70 +219,26 @@ def _look(where: str, text: str, own_names: Collection[str]) -> Iterator[tuple[s
             yield kind, found
 
 
-def _folded(written: bytes) -> bytes:
-    return fold(without_citations(written).decode(errors="replace")).encode()
+def _folded(uncited: bytes) -> bytes:
+    return fold(uncited.decode(errors="replace")).encode()
 
 
 def _encoded(written: bytes, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
     if (found := runs_encoded(written)) is not None:
         yield "encoded", found
-    if plain := " \n. ".join(decoded_pieces(written)):
-        folded = fold(plain).encode()
+    pieces = list(islice(decoded_pieces(written), MAX_PIECES + 1))
+    if len(pieces) > MAX_PIECES:
+        yield "encoded", "too many encoded pieces"
+    elif pieces:
+        folded = fold(" \n. ".join(pieces)).encode()
         hit = command_in(folded) or next((words for _, words in orders_in(folded, own_names)), None)
-        hit = hit or _rules()["hidden"].found(folded)
-        if hit is not None:
+        if (hit := hit or weak_order_in(folded)) is not None:
             yield "encoded", hit
 
 
-def _behind(written: bytes) -> Iterator[tuple[str, str]]:
-    """Text that a page or a terminal does not show: comments, and what is far below or to the right."""
-    for sign, rule in _hidden():
-        if sign not in written:  # far cheaper than the rule
-            continue
-        for number, (hidden, *_) in enumerate(rule.groups(written)):
-            if number >= _MAX_DECODED:
-                yield "hidden", "too many hidden places"
-                return
-            if (found := _rules()["hidden"].found(fold(hidden).encode())) is not None:
-                yield "hidden", found
-
-
-def _across(texts: list[tuple[str, str]], own_names: Collection[str]) -> Iterator[tuple[str, str]]:
+def _across(texts: Sequence[Text], own_names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Orders that are cut into pieces, over the descriptions in their order."""
-    said = [text for where, text in texts if where.rpartition(".")[2] in ("description", "title")]
+    said = [text for place, text in texts if place is not None and place[1] in ("description", "title")]
     if len(said) > 1:
-        written = " ".join(said).encode(errors="surrogatepass")
-        yield from orders_in(_folded(written), own_names)
-
-
-def _mixed_word(text: str) -> str | None:
-    """A word with letters of Latin and of Cyrillic or Greek, which look alike."""
-    if text.isascii() or _several_alphabets().found(text.encode(errors="replace")) is None:
-        return None
-    for word in dict.fromkeys(text.split()):
-        if word.isascii() or len(word) < 3:
-            continue
-        scripts = {_script(char) for char in word if char.isalpha()}
-        if "LATIN" in scripts and scripts & _ALIKE:
-            parts = word.replace("-", " ").replace("/", " ").replace("_", " _ ").split()
-            if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
-                return word
-    return None
-
-
-@cache
-def _several_alphabets() -> Rule:
-    """A word with letters of both, whichever comes first."""
-    alike = r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]"
-    return any_of(rf"\p{{Latin}}\S*{alike}", rf"{alike}\S*\p{{Latin}}")
-
-
-def _is_mixed(word: str) -> bool:
-    scripts = {_script(char) for char in word if char.isalpha()}
-    latin = sum(_script(char) == "LATIN" for char in word if char.isalpha())
-    return "LATIN" in scripts and bool(scripts & _ALIKE) and latin > 1
-
-
-@cache
-def _script(char: str) -> str:
-    return unicodedata.name(char, "").partition(" ")[0]
+        uncited = (without_citations(text.encode(errors="surrogatepass")) for text in said)
+        yield from orders_in(_folded(b" ".join(uncited)), own_names)

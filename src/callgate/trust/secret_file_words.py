@@ -60,7 +60,8 @@ SECRET_FILES = (
         rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|put|paste) "
         rf"{_GAP}{_KEY_FILES}{_REST}\b{_INTO}\b"
     ),
-    rf"^[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
+    # At the beginning of a string: several are looked at together, with a full stop alone on a line between.
+    rf"(?:^|\n\.\n)[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
     (
         rf"\b(?:pass|include|attach|append|put|paste|send|collect) {_GAP}{_ALL_SECRETS} {_GAP}(?:as|in|"
         rf"into|to) {_GAP}"

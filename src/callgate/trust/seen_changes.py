@@ -1,7 +1,7 @@
 """What servers say otherwise than it was accepted, as it was seen last. The log tells each change once."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from callgate.model.trust import SINGLE_KINDS, PinnedKind, TrustItem
@@ -22,7 +22,9 @@ class _Seen:
 
 
 class SeenChanges:
-    def __init__(self) -> None:
+    def __init__(self, hide: Callable[[str, str], str]) -> None:
+        """`hide`: takes the secrets of a server's entry out of its words, for the log."""
+        self._hide = hide
         self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
 
     def get(self, server: str, kind: PinnedKind, name: str) -> TrustItem | None:
@@ -81,17 +83,16 @@ class SeenChanges:
         for name, item in seen.items.items():
             was = before.get(name)
             if was is None or was.digest != item.digest:
-                _tell(server, item)
+                self._tell(server, item)
 
-
-def _tell(server: str, item: TrustItem) -> None:
-    flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
-    _log.warning(
-        "%s: the %s %s is %s%s%s",
-        server,
-        item.kind,
-        item.name or "(whole)",
-        item.change,
-        " and held" if item.is_held else "",
-        f" ({flaws})" if flaws else "",
-    )
+    def _tell(self, server: str, item: TrustItem) -> None:
+        flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
+        _log.warning(
+            "%s: the %s %s is %s%s%s",
+            server,
+            item.kind,
+            self._hide(server, item.name) or "(whole)",
+            item.change,
+            " and held" if item.is_held else "",
+            f" ({flaws})" if flaws else "",
+        )

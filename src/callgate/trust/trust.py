@@ -48,7 +48,7 @@ class Trust:
         self._store = store
         self._writes = writes
         self._alone = threading.RLock()
-        self._seen = SeenChanges()
+        self._seen = SeenChanges(hide)
         self.answers = Answers(self._lock, self._seen, store, self._alone)
         self._looked = LookedAt()
         self._stored: set[tuple[str, str]] = set()

@@ -1,18 +1,24 @@
-"""Characters that a reader does not see and a model reads, or that act on a terminal. Pure.
+"""Characters that a reader does not see and a model reads, that act on a terminal, or that look like others.
+Pure.
 
 Honest texts have some of them: joiners in emoji and in Persian or Hindi, variation selectors after emoji and
 CJK, a soft hyphen in a long word, direction marks beside right-to-left text, a byte order mark at the start.
 Those are no findings.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from callgate.trust.re2_rules import Rule, any_of
 
 _ZERO_WIDTH = r"\x{200b}-\x{200d}\x{2060}\x{feff}\x{34f}\x{180e}"
 # Letters that need no joiner.
 _PLAIN = r"0-9a-zA-Z\x{c0}-\x{24f}\x{370}-\x{3ff}\x{400}-\x{52f}"
+_SEEN_ASCII = bytes([*range(0x20, 0x7F), *range(0x09, 0x0E)])
+# Alphabets with letters that look like Latin ones.
+_ALIKE = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 _FLAGS = ("gbeng", "gbsct", "gbwls")  # the only emoji of tag characters that are in general use
 
 
@@ -57,7 +63,7 @@ def _any_unseen() -> Rule:
 
 def unseen_in(text: str) -> Iterator[tuple[str, str]]:
     """The kind of each, and the characters by their codes."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and not text.encode().translate(None, _SEEN_ASCII):
         return
     for flag in _HONEST_TAGS:
         text = text.replace(flag, "")
@@ -76,3 +82,36 @@ def _is_seen(char: str) -> bool:
         and char not in "\u3164\uffa0\u115f\u1160\u034f\u17b4\u17b5"
         and not "\ufe00" <= char <= "\ufe0f"
     )
+
+
+def mixed_word(text: str) -> str | None:
+    """A word with letters of Latin and of Cyrillic or Greek, which look alike."""
+    if text.isascii() or not _has_both(text):
+        return None
+    for word in dict.fromkeys(text.split()):
+        if not word.isascii() and len(word) >= 3 and _has_both(word):
+            parts = word.replace("-", " ").replace("/", " ").replace("_", " _ ").split()
+            if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
+                return word
+    return None
+
+
+@cache
+def _several_alphabets() -> Rule:
+    """A word with letters of both, whichever comes first."""
+    alike = r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]"
+    return any_of(rf"\p{{Latin}}\S*{alike}", rf"{alike}\S*\p{{Latin}}")
+
+
+def _has_both(text: str) -> bool:
+    return _several_alphabets().found(text.encode(errors="replace")) is not None
+
+
+def _is_mixed(word: str) -> bool:
+    latin = (char for char in word if _script(char) == "LATIN")
+    return any(_script(char) in _ALIKE for char in word) and next(islice(latin, 1, None), None) is not None
+
+
+@cache
+def _script(char: str) -> str:
+    return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""

@@ -3,12 +3,25 @@
 A server may say whatever it was given: in the body of a refusal, or on its stderr.
 """
 
-from collections.abc import Callable, Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 Hide = Callable[[str], str]
 # A shorter one would be found inside ordinary words.
 _MIN_SECRET_CHARS = 6
-_MASK = "***"
+MASK = "***"
+
+
+def held_in_address(url: str, headers: Iterable[str]) -> Iterator[str]:
+    """What the address and the headers of an HTTP server hold, as it may be repeated."""
+    parts = urlsplit(url)
+    held = [parts.username or "", parts.password or "", parts.query]
+    held += [pair.partition("=")[2] for pair in parts.query.split("&")]
+    for value in headers:
+        held += [value, value.rpartition(" ")[2]]  # `Bearer x` is also told as `x`
+    for one in held:
+        yield from (one, unquote(one), unquote_plus(one))
 
 
 def as_it_is(text: str) -> str:
@@ -17,11 +30,34 @@ def as_it_is(text: str) -> str:
 
 def hider(held: Iterable[str], redact: Hide) -> Hide:
     """`held`: what the entry holds in secret. `redact`: takes out what looks like a secret of anybody's."""
-    secrets = sorted({one for one in held if len(one) >= _MIN_SECRET_CHARS}, key=len, reverse=True)
+    secrets = _long_enough(held)
 
     def hide(text: str) -> str:
         for secret in secrets:
-            text = text.replace(secret, _MASK)
+            text = text.replace(secret, MASK)
         return redact(text)
 
     return hide
+
+
+def repeats_in_disguise(text: str, held: Iterable[str]) -> bool:
+    """Whether one of these is in it with signs or unseen characters in between, in base64 or in hex."""
+    squeezed = _squeezed(text)
+    return any(form in squeezed for secret in _long_enough(held) for form in _disguises(secret))
+
+
+def _disguises(secret: str) -> Iterator[str]:
+    raw = secret.encode(errors="surrogatepass")
+    forms = [secret, raw.hex(), raw.hex().upper()]
+    for shift in range(3):  # what is before it decides at which of the bits it begins
+        encoded = b64encode(bytes(shift) + raw).decode().rstrip("=")
+        forms.append(encoded[shift + (shift > 0) : -1])
+    return (form for form in map(_squeezed, forms) if len(form) >= _MIN_SECRET_CHARS)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _long_enough(held: Iterable[str]) -> list[str]:
+    return sorted({one for one in held if len(one) >= _MIN_SECRET_CHARS}, key=len, reverse=True)

@@ -1,6 +1,7 @@
 """Kept secrets from the command to the server that uses them: live, and seen nowhere."""
 
 import asyncio
+import base64
 import json
 import os
 import secrets
@@ -121,11 +122,15 @@ async def test_a_secret_reaches_its_server_and_nobody_else(tmp_path: Path) -> No
         assert "does not take it over" in await run("secret", "remove", "ops")
         assert (await ask(gateway, "/api/v1/me", second))[0] == 200
     with tarfile.open(tmp_path / "kept.tar.gz") as archive:
-        archive.extractall(tmp_path / "kept", filter="data")
+        (tmp_path / "kept").mkdir()
+        for member in archive:  # Debian's Python 3.11 has no filter for `extractall`
+            data = archive.extractfile(member)
+            assert data is not None
+            (tmp_path / "kept" / member.name.replace("/", "-")).write_bytes(data.read())
     kept = [one for one in tmp_path.rglob("*") if one.is_file() and one.name != "other.txt"]
     names = {one.name for one in kept}
     assert {"state.db", "gateway.log", "kept.tar.gz"} <= names
-    assert any((tmp_path / "kept").rglob("state.db"))
+    assert any((tmp_path / "kept").glob("*state.db"))
     said.extend(one.read_bytes().decode(errors="replace") for one in kept)
     said.extend(str(one) for one in kept)
     for value in planted:
@@ -148,6 +153,33 @@ async def test_the_lock_does_not_have_the_secret_that_a_server_repeats(tmp_path:
     assert (await run_callgate(tmp_path, "trust", "accept", "chatty")).exit_code == 0
     assert key not in (tmp_path / "callgate.lock").read_text()
     assert (await run_callgate(tmp_path, "trust", "--check")).exit_code == 0
+
+
+async def test_the_lock_has_no_secret_in_disguise_in_a_name_or_of_an_address(tmp_path: Path) -> None:
+    actor = Actor("chatty", tmp_path, ["--era", "legacy"])
+    key = f"QZ7{secrets.token_hex(16)}"
+    forms = {
+        "apart": "-".join(key),
+        "base64": base64.b64encode(f"key={key}".encode()).decode(),
+        "hex": key.encode().hex(),
+    }
+    tools = [
+        {"name": name, "description": f"Adds {form}.", "inputSchema": {}} for name, form in forms.items()
+    ]
+    tools.append({"name": f"add_{key}", "description": "Adds.", "inputSchema": {}})
+    actor.offer(tools=tools)
+    (tmp_path / "callgate.toml").write_text(
+        f'version = 1\n[server]\nlisten = "127.0.0.1:0"\n{actor.toml()}\nenv = {{ MOOD = "secret:key" }}\n'
+    )
+    assert (await run_callgate(tmp_path, "secret", "set", "key", stdin=key.encode())).exit_code == 0
+    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
+    lock = (tmp_path / "callgate.lock").read_text()
+    assert all(f"tools.{name}]" in lock for name in forms)
+    assert not any(form in lock for form in (key, *forms.values()))
+    refused = await run_callgate(tmp_path, "trust", "accept", "chatty", f"add_{key}")
+    assert refused.exit_code == 3
+    assert "repeats a secret of its entry" in refused.stderr
+    assert key not in refused.stderr
 
 
 async def test_a_value_is_never_an_argument_and_must_be_text(tmp_path: Path) -> None:

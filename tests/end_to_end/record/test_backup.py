@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import hashlib
 import io
 import json
 import secrets
@@ -137,6 +138,43 @@ async def test_the_record_goes_to_where_the_restored_configuration_has_it(tmp_pa
     assert json.loads(counted.stdout)["rows"] == [[1]], counted.stderr
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("a file", "cannot be used as a folder"),
+        ("a file/below", "cannot be used as a folder"),
+        (".", "has the state folder"),
+        ("state", "has the state folder"),
+    ],
+)
+async def test_a_place_of_the_record_that_cannot_be_used_changes_nothing(
+    tmp_path: Path, path: str, words: str
+) -> None:
+    archive, there = tmp_path / "backup.tar.gz", tmp_path / "there"
+    archive.write_bytes(backup_with_record(f'version = 1\n[record]\npath = "{path}"\n'))
+    there.mkdir()
+    (there / "a file").write_text("of somebody else")
+    told = await restored(tmp_path, archive, "--overwrite")
+    assert told.exit_code != 0
+    assert words in told.stderr
+    assert "CALLGATE_RECORD_PATH" in told.stderr
+    assert not any((there / "state").iterdir()) if (there / "state").exists() else True
+    assert (there / "a file").read_text() == "of somebody else"
+    assert not (there / "callgate.toml").exists()
+
+
+@pytest.mark.parametrize("path", ["state/record", "state/./record", "state/elsewhere"])
+async def test_a_record_whose_path_is_in_the_state_folder_is_restored_there_also_twice(
+    tmp_path: Path, path: str
+) -> None:
+    archive = tmp_path / "backup.tar.gz"
+    archive.write_bytes(backup_with_record(f'version = 1\n[record]\npath = "{path}"\n'))
+    for more in ([], ["--overwrite"]):
+        told = await restored(tmp_path, archive, *more)
+        assert told.exit_code == 0, told.stderr
+        assert (tmp_path / "there" / path / "days" / "2026-01-01.duckdb").read_bytes() == b"a day"
+
+
 async def test_with_the_record_in_a_database_a_backup_has_the_rest_and_says_so(
     tmp_path: Path, postgres: Database
 ) -> None:
@@ -222,9 +260,24 @@ def archive_of(entries: dict[str, bytes | tarfile.TarInfo], manifest: dict[str, 
     return out.getvalue()
 
 
+def backup_with_record(config: str) -> bytes:
+    entries = {"config/callgate.toml": config.encode(), "record/2026-01-01.duckdb": b"a day"}
+    told = {
+        name: {"size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in entries.items()
+    }
+    return archive_of({**entries}, MANIFEST | {"entries": told})
+
+
 def link(name: str) -> tarfile.TarInfo:
     head = tarfile.TarInfo(name)
     head.type, head.linkname = tarfile.SYMTYPE, "/etc"
+    return head
+
+
+def device(name: str) -> tarfile.TarInfo:
+    head = tarfile.TarInfo(name)
+    head.type, head.devmajor, head.devminor = tarfile.CHRTYPE, 1, 5
     return head
 
 
@@ -241,6 +294,9 @@ KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
         (archive_of({"state/state.key": b"x"}, MANIFEST | {"entries": KEY}), "is not what its manifest says"),
         (archive_of({"../../etc/cron.d/x": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({"state/state.key": link("state/state.key")}, MANIFEST), "is not a regular file"),
+        (archive_of({"state/state.db": device("state/state.db")}, MANIFEST), "is not a regular file"),
+        (archive_of({"state/../state.key": b"x"}, MANIFEST), "does not belong into a backup"),
+        (archive_of({"/state/state.key": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({}, MANIFEST | {"format": 2}), "was written by a newer Callgate"),
     ],
     # An archive holds the time: in each process of a test run the ids would be others, and none would begin.

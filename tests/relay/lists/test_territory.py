@@ -16,7 +16,8 @@ from relay.stage import (
     tool,
 )
 
-from callgate.model.offers import Route
+from callgate.model.offers import OfferKind, Route
+from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.lists.territory import Territory, scheme_of
 from callgate.relay.relay import Relay
 
@@ -184,3 +185,24 @@ def test_a_sources_full_scheme_is_its_own_even_beside_a_server_of_the_engines_na
     assert territory.owners("sqlite+shop://x") == {"shop"}
     assert territory.owners("sqlite+file:///x") == {"sqlite"}
     assert territory.owners("file:///x") is None
+
+
+def naming_of(*upstreams: StagedUpstream) -> Naming:
+    return Naming({one.name: one for one in upstreams}, OfferRules())
+
+
+def test_a_list_of_addresses_is_read_again_only_if_another_server_came_or_has_other_schemes(
+    shop: StagedUpstream,
+) -> None:
+    web, more, other_shop = StagedUpstream("web"), StagedUpstream("more"), StagedUpstream("shop")
+    before = naming_of(shop, web)
+
+    def is_alike(now: Naming, name: str) -> bool:
+        return now.reads_alike(before, name, OfferKind.RESOURCE)
+
+    assert is_alike(naming_of(web, shop), "web")
+    assert not is_alike(naming_of(shop, web, more), "web")
+    changed = naming_of(other_shop, web)
+    assert not is_alike(changed, "web")
+    assert is_alike(changed, "shop"), "its own schemes do not change its own names"
+    assert is_alike(naming_of(web), "web") is False

@@ -87,9 +87,9 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
                 if member.name != MANIFEST:
                     tell(f"restoring {member.name}")
                     _write(_target(made, member.name), data)
-        record = _record_elsewhere(made, config)
+        record = _record_elsewhere(made, state, config)
         if record is not None:
-            _check_taken([record] if _has_entries(record) else [], overwrites=overwrites)
+            _check_record(record, state, overwrites=overwrites)
         return _put_in_place(made, state, config, record)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -115,13 +115,14 @@ def _write(path: Path, data: IO[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _record_elsewhere(made: Path, config: Path) -> Path | None:
+def _record_elsewhere(made: Path, state: Path, config: Path) -> Path | None:
     """The record's folder, if there is a record and it is not in the state folder. Raises ConfigProblems."""
     if not (made / "state" / "record").is_dir():
         return None
     written = [path for path in (made / "config").glob("callgate.*") if path.name != LOCK]
     file = read_config_text(config, written[0].read_text("utf-8-sig")) if written else ConfigFile()
-    return record_path(file, os.environ)
+    record = record_path(file, os.environ)
+    return record if record is not None and record.resolve() != (state / "record").resolve() else None
 
 
 def _put_in_place(made: Path, state: Path, config: Path, record: Path | None) -> list[Path]:
@@ -146,7 +147,7 @@ def _put_in_place(made: Path, state: Path, config: Path, record: Path | None) ->
             for entry in entries:
                 entry.rename(before / entry.name)
             moved.append(before)
-        record.mkdir(mode=0o700, parents=True, exist_ok=True)
+        record.mkdir(mode=0o700, parents=True, exist_ok=True)  # in the state folder it is gone again
         shutil.move(state / "record" / "days", record / "days")
         (state / "record").rmdir()
     for file in sorted((made / "config").iterdir()) if (made / "config").is_dir() else ():
@@ -172,6 +173,29 @@ def _check_place(state: Path, config: Path | None, *, overwrites: bool) -> None:
     taken = [state] if _has_entries(state) else []
     taken += [config] if config is not None and (config.exists() or config.is_symlink()) else []
     _check_taken(taken, overwrites=overwrites)
+
+
+def _check_record(record: Path, state: Path, *, overwrites: bool) -> None:
+    """Before anything is moved: a folder that cannot be used would leave half of it in place."""
+    if record.resolve().is_relative_to(state.resolve()) and record.resolve() != state.resolve():
+        return  # comes and goes with the state folder
+    problem = None
+    try:
+        record.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be used as a folder ({error.strerror})"
+    else:
+        if not os.access(record, os.W_OK | os.X_OK):
+            problem = "cannot be written"
+        elif state.resolve().is_relative_to(record.resolve()):
+            problem = f"has the state folder {state} in it"
+    if problem is not None:
+        raise SetupError(
+            SETUP_STATE_FOLDER,
+            f"[record] path of the restored configuration, {record}, {problem}",
+            hint="Set CALLGATE_RECORD_PATH to another folder, and restore again",
+        )
+    _check_taken([record] if _has_entries(record) else [], overwrites=overwrites)
 
 
 def _has_entries(folder: Path) -> bool:

@@ -26,6 +26,10 @@ class Spec(BaseModel):
         """How the text at `loc` was written, when it was filled in and may be shown only so."""
         return None if info.context == EFFECTIVE else self._written.get(loc)
 
+    def written_of(self, *loc: str | int) -> str | None:
+        """How the text at `loc` was written, when it was filled in."""
+        return self._written.get(loc)
+
 
 def known_keys(model: type[BaseModel]) -> list[str]:
     """The keys as they are written in the file."""

@@ -47,6 +47,10 @@ class Naming:
         self._by_short_name = {short: name for name, short in self._short.items()}
         self.schemes = {name: upstream.schemes for name, upstream in upstreams.items()}
         self.territory = Territory(list(upstreams), self.schemes)
+        self._marks = {name: hash((name, own)) for name, own in self.schemes.items()}
+        self._all_marks = 0
+        for mark in self._marks.values():
+            self._all_marks ^= mark
 
     def server_of(self, public_name: str) -> str | None:
         """Whose a tool or prompt of that name would be."""
@@ -88,9 +92,10 @@ class Naming:
         return self.facts(name, kind) == other.facts(name, kind)
 
     def facts(self, name: str, kind: OfferKind) -> tuple[object, ...]:
-        """What its names depend on."""
+        """What its names depend on. The names and schemes of all others are one number: each of thousands of
+        servers asks for them."""
         if kind.key != "name":  # addresses stay as they are, unless they are another one's
-            return self._rules.max_offers, {one: own for one, own in self.schemes.items() if one != name}
+            return self._rules.max_offers, self._all_marks ^ self._marks[name]
         choice = self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None
         return (
             self._rules.max_offers,

@@ -6,12 +6,11 @@ A server may answer with whatever we sent it: see `hide_secrets`. Pure.
 import html
 import re
 from typing import Any, cast
-from urllib.parse import unquote, unquote_plus, urlsplit
 
 import msgspec
 
 from callgate.model.wording import clip
-from callgate.upstreams.hide_secrets import Hide, hider
+from callgate.upstreams.hide_secrets import Hide, held_in_address, hider
 from callgate.upstreams.http.address import HttpSettings
 from callgate.upstreams.http.exchange import RawHeaders, media_type_of
 from callgate.wire.json_rpc import NOT_READABLE
@@ -27,13 +26,7 @@ _MEMBERS = ("error_description", "message", "detail", "error", "title")
 
 
 def hider_of(settings: HttpSettings) -> Hide:
-    parts = urlsplit(settings.url)
-    held = [parts.username or "", parts.password or "", parts.query]
-    held += [pair.partition("=")[2] for pair in parts.query.split("&")]
-    for _, value in settings.headers:
-        held += [value, value.rpartition(" ")[2]]  # `Bearer x` is also told as `x`
-    spelled = (text for one in held for text in (one, unquote(one), unquote_plus(one)))
-    return hider(spelled, settings.redact)
+    return hider(held_in_address(settings.url, dict(settings.headers).values()), settings.redact)
 
 
 def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:

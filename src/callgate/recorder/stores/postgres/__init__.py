@@ -11,7 +11,8 @@
     write_batch    a batch as rows of COPY; one transaction, its batch row first; packed_calls: ordinary calls
     record_store   `ports.RecordStore` of all that
     reads          the connections that read, and their limits
-    reader         `ports.RecordReader`: SQL in events, sessions, stats, writes; rows as a file, for exports
+    reader         `ports.RecordReader`: SQL in events, sessions, stats, writes; rows as a file, for
+                   exports and excerpts
     queries        SQL of users
 
 Nothing here needs a session of the database, so a pooler in transaction mode will do: everything happens
