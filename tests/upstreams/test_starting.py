@@ -25,7 +25,8 @@ from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.mcp_upstream import McpUpstream
+from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
 
 SLOW = Path(__file__).parent / "servers" / "slow_start.py"

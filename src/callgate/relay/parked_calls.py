@@ -29,6 +29,7 @@ from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, Tell, Withdrawn, tell_nobody
 from callgate.ports.answerer import Answering
 from callgate.relay.side_messages import SideMessages
+from callgate.task_set import TaskSet
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
 from callgate.wire.eras.faults import question_in, url_elicitations
@@ -157,7 +158,7 @@ class ParkedCalls:
         self._gateway = settings.gateway or secrets.token_urlsafe(6)
         self._has_replicas = settings.gateway is not None
         self._parked: dict[str, _Parked] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = TaskSet()
 
     async def ask(self, ask: Answering, exchange: Exchange, hop: Hop, tell: Tell) -> Reply:
         """`ask`: asks the server on this leg, unless the request resumes a call."""
@@ -207,8 +208,7 @@ class ParkedCalls:
     async def close(self) -> None:
         for handle in list(self._parked):
             self._expire(handle)
-        if self._closing:
-            await asyncio.wait(list(self._closing))
+        await self._closing.wait()
 
     def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange) -> Reply | None:
         """`input_required` for a call that the server wants to be made again after a url was visited."""
@@ -281,9 +281,7 @@ class ParkedCalls:
             parked.timer.cancel()
         self._side_messages.give_up(parked.questions.values())
         if parked.task is not None:
-            task = asyncio.create_task(parked.close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._closing.start(parked.close())
 
 
 def _problem_with(claims: StateClaims, arrival: Arrival) -> CallerError | None:

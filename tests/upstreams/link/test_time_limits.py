@@ -24,7 +24,8 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.link.call_limits import CallLimits
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.mcp_upstream import McpUpstream
+from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
 
 ACTOR = Path(__file__).parents[2] / "end_to_end" / "servers" / "actor.py"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from callgate.model.error_codes import UPSTREAM_BUSY
 from callgate.model.errors import UpstreamError
+from callgate.task_set import TaskSet
 from callgate.upstreams.child.slots import Expendable, Need
 from callgate.upstreams.link.line import Line
 
@@ -26,7 +27,7 @@ class ListingLines:
         self._open_line = open_line
         self._lines: dict[str, Line] = {}
         self._sweep: asyncio.TimerHandle | None = None
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending = TaskSet()
 
     def all(self) -> list[Line]:
         return list(self._lines.values())
@@ -57,17 +58,14 @@ class ListingLines:
         """It is of no use; a link would try again for ever."""
         for declared in [declared for declared, one in self._lines.items() if one is line]:
             del self._lines[declared]
-            task = asyncio.create_task(line.close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            self._ending.start(line.close())
 
     async def close(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
         for line in self.all():
             self.end(line)
-        if self._ending:
-            await asyncio.wait(list(self._ending))
+        await self._ending.wait()
 
     def _make_room(self) -> None:
         idle = [line for line in self.all() if line.is_idle]
