@@ -12,7 +12,7 @@ from callgate.model.errors import UpstreamError
 from callgate.model.identity import Principal
 from callgate.ports.http_app import HttpApp, Message
 from callgate.ports.peers import Lead, PassedAnswer
-from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
+from callgate.wire.problem_of import problem_of
 
 # Shorter answers of another worker go back in one piece.
 _WHOLE_BYTES = 1024 * 1024
@@ -107,8 +107,7 @@ class AppElsewhere:
         except UpstreamError as error:
             if responder.started:
                 return  # the client has a part of it: that it breaks off is all that can still be told
-            status, body = problem_of(error)
-            responder.send(status, (("content-type", PROBLEM_TYPE), ("retry-after", "2")), body)
+            responder.send_problem(problem_of(error), retry_after_s=2)
 
 
 async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
