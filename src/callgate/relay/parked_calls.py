@@ -51,8 +51,6 @@ _MAX_PARKED = 1_000
 _MAX_PARKED_BYTES = 64 * 1024 * 1024
 # A server that asks several things at once writes them in one go; its next question comes after an answer.
 _TOGETHER_S = 0.02
-
-
 _NO_QUESTION = Answer(error=b'{"code":-32601,"message":"A client of 2026-07-28 cannot be asked this"}')
 
 
@@ -201,9 +199,11 @@ class ParkedCalls:
             return None
         retry = read_retry(arrival.params)
         claims = self._seal.open(retry.state) if retry is not None else None
-        if claims is None or claims.gateway == self._gateway or _problem_with(claims, arrival) is not None:
+        if claims is None or claims.gateway == self._gateway:
             return None
-        return claims.gateway
+        digest = request_digest(arrival.target, arrival.method, arrival.params)
+        is_valid = claims.problem(arrival.principal.name, digest, time.time()) is None
+        return claims.gateway if is_valid else None
 
     async def close(self) -> None:
         for handle in list(self._parked):
@@ -252,55 +252,32 @@ class ParkedCalls:
         if claims is None:
             return None
         arrival = exchange.arrival
-        if (problem := _problem_with(claims, arrival)) is not None:
+        digest = request_digest(arrival.target, arrival.method, arrival.params)
+        if (problem := claims.problem(arrival.principal.name, digest, time.time())) is not None:
             raise problem
-        if claims.gateway != self._gateway and self._has_replicas:
-            raise CallerError(
-                CALLER_REQUEST_STATE,
-                "The replica that held this call is gone or out of reach, and the call with it",
-                hint=CALL_ANEW,
-            )
         if claims.gateway != self._gateway:
-            raise CallerError(
-                CALLER_REQUEST_STATE,
-                "This requestState is from before the gateway was restarted: its call is gone",
-                hint=CALL_ANEW,
-            )
-        parked = self._parked.pop(claims.handle, None)
+            text = "This requestState is from before the gateway was restarted: its call is gone"
+            if self._has_replicas:
+                text = "The replica that held this call is gone or out of reach, and the call with it"
+            raise CallerError(CALLER_REQUEST_STATE, text, hint=CALL_ANEW)
+        parked = self._pop(claims.handle)
         if parked is None:
             raise CallerError(CALLER_REQUEST_STATE, "This requestState was already used", hint=CALL_ANEW)
-        if parked.timer is not None:
+        return parked
+
+    def _pop(self, handle: str) -> _Parked | None:
+        parked = self._parked.pop(handle, None)
+        if parked is not None and parked.timer is not None:
             parked.timer.cancel()
         return parked
 
     def _expire(self, handle: str) -> None:
-        parked = self._parked.pop(handle, None)
+        parked = self._pop(handle)
         if parked is None:
             return
-        if parked.timer is not None:
-            parked.timer.cancel()
         self._side_messages.give_up(parked.questions.values())
         if parked.task is not None:
             self._closing.start(parked.close())
-
-
-def _problem_with(claims: StateClaims, arrival: Arrival) -> CallerError | None:
-    """What every process can tell."""
-    if claims.principal != arrival.principal.name:
-        return CallerError(CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW)
-    if claims.digest != request_digest(arrival.target, arrival.method, arrival.params):
-        return CallerError(
-            CALLER_REQUEST_STATE,
-            "This requestState belongs to another request",
-            hint="A retry repeats the params of the request that was answered with input_required",
-        )
-    if claims.expires_at < time.time():
-        return CallerError(
-            CALLER_REQUEST_STATE,
-            "This requestState has expired: the answer came too late and the call was cancelled",
-            hint=CALL_ANEW,
-        )
-    return None
 
 
 def _params(question: Asking) -> bytes:

@@ -97,6 +97,13 @@ class Attempts:
             attempt.task = asyncio.create_task(self._run(key, attempt, asker))
         return attempt
 
+    async def ask(self, key: Key) -> Listing | None:
+        """In our own name, of a server that is up; None: it failed."""
+        attempt = self.start(key, None, is_up=True)
+        if attempt.task is not None:
+            await asyncio.wait([attempt.task])
+        return attempt.listing
+
     def running(self, key: Key) -> Attempt | None:
         return self._running.get(key)
 

@@ -1,17 +1,16 @@
 """Requests that belong to another replica are passed on to it, whole and once; its answer streams back.
 
-Owns what goes along and what comes back, and what becomes of a session whose home is gone. How another
-replica is reached is `ports.Peers`' affair. Without replicas none of this is made.
+Owns whose a request is, and what becomes of a session whose home is gone. What goes along and what comes back
+is `passed_message`; how another replica is reached is `ports.Peers`' affair. Without replicas none of this is
+made.
 """
 
 from collections.abc import Callable
-from contextlib import aclosing
-from functools import lru_cache
 
-import msgspec
-
+from callgate.edge.hops.begun_hop import PassedOnHead
+from callgate.edge.hops.passed_message import HOME_HEADER, deliver, is_elsewhere, passed_request
 from callgate.edge.http.http1 import Handler
-from callgate.edge.http.message import Begun, BegunOwner, Headers, HttpRequest, Responder
+from callgate.edge.http.message import Headers, Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.error_codes import CALLER_UNKNOWN_SESSION, REFUSED_HOP, UPSTREAM_REPLICA_UNREACHABLE
@@ -23,50 +22,15 @@ from callgate.model.errors import (
     replica_unreachable,
 )
 from callgate.model.exchange import Arrival
-from callgate.ports.answerer import SharedAnswerer
+from callgate.ports.answerer import Answerer, SharedSessions
 from callgate.ports.homes import Homes
-from callgate.ports.peers import (
-    HOP_HEADER,
-    NOBODY,
-    HomeGoneError,
-    PassedAnswer,
-    PassedCall,
-    PassedHead,
-    PassedRequest,
-    Peers,
-)
+from callgate.ports.peers import HomeGoneError, Peers
 from callgate.wire import http_rules
 from callgate.wire.json_rpc import Message, decode
 
-# Credentials are the client's and stay here. The rest belongs to its connection, or was judged at the gate.
-_NOT_PASSED_ON = frozenset(
-    {
-        "authorization", "cookie", "proxy-authorization", HOP_HEADER,
-        "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-        "host", "content-length", "expect", "origin",
-    }
-)  # fmt: skip
-_PASSED_BACK = frozenset(
-    {"content-type", "mcp-session-id", "cache-control", "x-accel-buffering", "allow", "retry-after"}
-)
-# Which replica has the session instead: only between replicas.
-_HOME_HEADER = "callgate-home"
 # A home may be gone, and so may be the one that adopted the session; more in a row is somebody's mistake.
 _MAX_TRIES = 3
 _RETRY_AFTER: Headers = (("retry-after", "2"),)
-# Shorter ones go back in one piece.
-_WHOLE_BYTES = 64 * 1024
-
-
-def passed_request(request: HttpRequest) -> PassedRequest:
-    """As both ends of a hop see it."""
-    headers = [
-        (name, value)
-        for name, value in request.headers
-        if name not in _NOT_PASSED_ON and not name.startswith("sec-fetch-")
-    ]
-    principal = request.principal or NOBODY
-    return PassedRequest(request.method, request.target, headers, request.body, principal, request.peer)
 
 
 class PassingOn:
@@ -74,7 +38,8 @@ class PassingOn:
         self,
         homes: Homes,
         peers: Peers | None,
-        answerer: SharedAnswerer,
+        answerer: Answerer,
+        sessions: SharedSessions,
         legacy: LegacyHttp,
         refuse: Callable[[Visit, Responder, RefusedVisitError], None],
     ) -> None:
@@ -83,10 +48,11 @@ class PassingOn:
         self._homes = homes
         self._peers = peers
         self._answerer = answerer
+        self._sessions = sessions
         self._legacy = legacy
         self._refuse = refuse
 
-    def decide(self, visit: Visit, handler: Handler) -> "PassedOnHead | None":
+    def decide(self, visit: Visit, handler: Handler) -> PassedOnHead | None:
         """Who may begin to pass on requests with the head of this visit. None: they are looked at one by one.
         `handler`: who does that."""
         handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
@@ -121,7 +87,7 @@ class PassingOn:
                 return False
             if visit.request.hop is not None:  # the sender is to ask there: one hop, never two
                 error = CallerError(CALLER_UNKNOWN_SESSION, "Session not found", hint="Send initialize again")
-                raise RefusedVisitError(error, extra=((_HOME_HEADER, home),))
+                raise RefusedVisitError(error, extra=((HOME_HEADER, home),))
         _check_first_hop(visit)
         try:
             return await self._reach(self._peers, handshake_id, home, visit, responder)
@@ -144,7 +110,7 @@ class PassingOn:
                     home = found
                     continue
                 if self._answerer.find_session(handshake_id, visit.principal) is None:
-                    session = self._answerer.adopt(found, handshake_id, visit.principal)
+                    session = self._sessions.adopt(found, handshake_id, visit.principal)
                     self._legacy.take_over(session)
                 responder.cancel_on_disconnect = False
                 return False
@@ -156,7 +122,7 @@ class PassingOn:
                     raise
                 home = moved
                 continue
-            if answer.status == 404 and any(name == _HOME_HEADER for name, _ in answer.headers):
+            if is_elsewhere(answer.status, answer.headers):
                 await answer.pieces().aclose()
                 moved = await self._homes.moved_to(handshake_id)
                 if moved is not None:
@@ -164,14 +130,14 @@ class PassingOn:
                     continue
                 return False
             request = visit.request.body = b""  # it is there; the answer may take hours
-            await _deliver(answer, responder)
+            await deliver(answer, responder)
             return True
         raise replica_unreachable()
 
     async def modern(self, visit: Visit, responder: Responder, arrival: Arrival, message: Message) -> bool:
         """A request of a modern client. True: it was answered. Raises RefusedVisitError."""
         try:
-            home = await self._answerer.home_of(arrival)
+            home = await self._sessions.home_of(arrival)
             if home is None or visit.request.hop is not None or self._peers is None:
                 # Who sent it knew of a home that is gone, or of none: what we have is all there is.
                 return False
@@ -179,14 +145,14 @@ class PassingOn:
             for _ in range(_MAX_TRIES):
                 try:
                     responder.cancel_on_disconnect = True
-                    answer = await self._peers.pass_on(home, request, is_held=self._answerer.is_held(arrival))
+                    answer = await self._peers.pass_on(home, request, is_held=self._sessions.is_held(arrival))
                 except HomeGoneError:
-                    home = await self._answerer.after_loss(arrival, home)
+                    home = await self._sessions.after_loss(arrival, home)
                     if home is None:
                         return False
                     continue
                 request = visit.request.body = b""
-                await _deliver(answer, responder)
+                await deliver(answer, responder)
                 return True
             raise replica_unreachable()
         except UpstreamError as error:
@@ -200,93 +166,6 @@ class PassingOn:
         return RefusedVisitError(error, read, extra)
 
 
-class PassedOnHead(msgspec.Struct, eq=False):
-    """Requests with one head of a session that another replica has. Implements `http.message.Beginner`."""
-
-    answerer: SharedAnswerer
-    peers: Peers
-    visit: Visit
-    handshake_id: str
-    home: str
-    head: PassedHead
-    handler: Handler
-    tell_lost: Callable[[Visit, Responder], None]
-
-    def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
-        if self.answerer.find_session(self.handshake_id, self.visit.principal) is not None:
-            return None  # it was adopted meanwhile
-        begun = BegunHop(self, request, responder, owner)
-        begun.call = self.peers.begin(self.home, self.head, request.body, begun)
-        if begun.call is None:
-            return None
-        responder.cancel_on_disconnect = True  # the hang-up closes the hop, and means the same there
-        return begun
-
-
-class BegunHop(msgspec.Struct, eq=False):
-    """Implements `http.message.Begun` and `ports.peers.PassedReceiver`."""
-
-    of: PassedOnHead
-    request: HttpRequest
-    responder: Responder
-    owner: BegunOwner
-    call: PassedCall | None = None
-    answer: PassedAnswer | None = None
-    is_over: bool = False
-
-    def abort(self) -> None:
-        if not self.is_over:
-            self.is_over = True
-            if self.call is not None:
-                self.call.cancel()
-            self.owner.finish()
-
-    def answered(self, status: int, headers: Headers, body: bytes) -> None:
-        if self.is_over:
-            return
-        if status == 403 or (status == 404 and any(name == _HOME_HEADER for name, _ in headers)):
-            self._look_at_it()  # nothing was done with it there
-            return
-        self.is_over, self.call = True, None
-        self.responder.send(status, _passed_back(headers), body)
-        self.owner.finish()
-
-    def answers(self, answer: PassedAnswer) -> None:
-        if not self.is_over:
-            self.answer = answer
-            self.owner.hand_over(self._go_on)
-
-    def not_sent(self) -> None:
-        if not self.is_over:
-            self._look_at_it()
-
-    def lost(self) -> None:
-        if not self.is_over:
-            self.is_over, self.call = True, None
-            self.of.tell_lost(self._visit(self.request), self.responder)
-            self.owner.finish()
-
-    def _look_at_it(self) -> None:
-        self.call = None
-        self.responder.cancel_on_disconnect = False
-        self.owner.hand_over(self.of.handler)
-
-    def _visit(self, request: HttpRequest) -> Visit:
-        visit = self.of.visit
-        return Visit(request, visit.headers, visit.principal, visit.target)
-
-    async def _go_on(self, request: HttpRequest, responder: Responder) -> None:
-        answer = self.answer
-        if self.is_over or answer is None:
-            return
-        self.is_over = True
-        request.body = b""  # it is there; the answer may take hours
-        try:
-            await _deliver(answer, responder)
-        except UpstreamError:
-            self.of.tell_lost(self._visit(request), responder)
-
-
 def _check_first_hop(visit: Visit) -> None:
     if visit.request.hop is not None:
         error = RefusedError(
@@ -295,31 +174,3 @@ def _check_first_hop(visit: Visit) -> None:
             hint="Nothing: the sender finds out by itself",
         )
         raise RefusedVisitError(error)
-
-
-async def _deliver(answer: PassedAnswer, responder: Responder) -> None:
-    try:
-        await _pass_back(answer, responder)
-    except UpstreamError as error:
-        if not responder.started:
-            raise replica_lost() from error
-        # The client has a part of it: that it breaks off is all that can still be told.
-
-
-async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
-    headers = _passed_back(tuple(answer.headers))
-    length = next((value for name, value in answer.headers if name == "content-length"), "")
-    async with aclosing(answer.pieces()) as pieces:
-        if length.isdigit() and int(length) <= _WHOLE_BYTES:
-            body = b"".join([piece async for piece in pieces])
-            responder.send(answer.status, headers, body)
-            return
-        responder.start_stream(answer.status, headers)
-        async for piece in pieces:
-            await responder.stream(piece)
-        responder.end_stream()
-
-
-@lru_cache(maxsize=256)  # nearly all answers begin with one of a few heads
-def _passed_back(headers: Headers) -> Headers:
-    return tuple((name, value) for name, value in headers if name in _PASSED_BACK)
