@@ -19,15 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import UPSTREAM_OTHER_ERA
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited
+from callgate.model.reply import Notice, Undelivered, Unsolicited
 from callgate.model.session import Session
 from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.call_on_line import LIST_METHODS
+from callgate.upstreams.link.handshake import is_refusal
 from callgate.upstreams.link.line import Line
 from callgate.upstreams.link.link import LinkPlan, OnState, OnUnsolicited
 from callgate.upstreams.link.listing_lines import ListingLines
@@ -38,7 +38,6 @@ from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.eras.params import our_envelope
-from callgate.wire.eras.subscription import LIST_CHANGED
 
 # What is not simply passed on, even within one era.
 _SPECIAL_METHODS = LIST_METHODS | {
@@ -48,10 +47,6 @@ _SPECIAL_METHODS = LIST_METHODS | {
     "resources/unsubscribe",
     "logging/setLevel",
 }
-_NOBODY = Answer(error=b'{"code":-32601,"message":"This connection only lists: nobody can be asked"}')
-# A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
-# Matrix").
-_REFUSING_STATUSES = frozenset({400, 404, 405})
 ROOTS_CHANGED = "notifications/roots/list_changed"
 
 
@@ -89,7 +84,11 @@ class ServerLines:
             on_empty=own_opener.rest if own_opener is not None else lambda: None,
             shares=plan.shares if own_opener is not None else None,
         )
-        self.listing = ListingLines(plan.name, self._open_listing)
+        self.listing = ListingLines(
+            plan.name,
+            self._open_listing,
+            lambda declared, method: tell(ViewChanged(plan.name, View(declared), method)),
+        )
         self._shared_legacy: Line | None = None
         self._is_modern_only = False
         self.is_alike = False  # whatever clients declare, the lists are the same
@@ -206,7 +205,7 @@ class ServerLines:
         except UpstreamError as error:
             # Where a handshake went well, the refusal of another one is a passing trouble.
             speaks_legacy = any(one.link.is_ready and one.era is Era.LEGACY for one in self.all())
-            if not _is_refusal(error) or not self.first.link.is_ready or speaks_legacy:
+            if not is_refusal(error) or not self.first.link.is_ready or speaks_legacy:
                 raise
             # It would try, and be refused, for ever.
             self._is_modern_only = True
@@ -273,16 +272,9 @@ class ServerLines:
 
         return self._open(opener, Era.MODERN if is_modern else Era.LEGACY, client, hear)
 
-    def _open_listing(self, declared: str) -> Line:
-        plan = self._plan
-
-        def hear(item: Unsolicited | Undelivered) -> None:
-            if isinstance(item, Asking):
-                item.respond(_NOBODY)
-            elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
-                self._tell(ViewChanged(plan.name, View(declared), item.method))
-
-        opener = plan.opener if plan.own_opener is None else plan.own_opener.if_free
+    def _open_listing(self, declared: str, hear: OnUnsolicited) -> Line:
+        own_opener = self._plan.own_opener
+        opener = self._plan.opener if own_opener is None else own_opener.if_free
         return self._open(opener, Era.LEGACY, our_envelope(declared), hear)
 
     # ---- what shared lines say
@@ -310,12 +302,3 @@ class ServerLines:
 def _client(asker: Asker) -> Envelope:
     """Who is served: a legacy client said it once, a modern one says it with each request."""
     return asker.envelope if asker.envelope.era is Era.MODERN else asker.session.envelope
-
-
-def _is_refusal(error: UpstreamError) -> bool:
-    """The server said no to the handshake itself; anything else may be a passing trouble."""
-    return (
-        error.code is UPSTREAM_OTHER_ERA
-        or error.data.get("refused") == "initialize"
-        or error.data.get("status") in _REFUSING_STATUSES
-    )

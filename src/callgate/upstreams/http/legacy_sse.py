@@ -17,6 +17,7 @@ from callgate.upstreams.http.address import (
     HttpSettings,
     operator_headers,
     parse_address,
+    post_head,
     request_line,
     resolve_address,
 )
@@ -80,8 +81,7 @@ class LegacySseTransport(OneStream):
             return False
         if rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
             return False
-        head = request_line("POST", self._endpoint) + self._own_lines + self._version_line
-        head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        head = post_head(self._endpoint, self._own_lines + self._version_line)
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = _Post(self, payload, rpc_id, method)
         if rpc_id is None:

@@ -64,7 +64,7 @@ class Link:
         self._traffic = traffic
         # What is only passed on, for every call, is the traffic's own.
         self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
-        self.received, self.answered = traffic.received, traffic.answered
+        self.received, self.answered, self.stream_paused = traffic.received, traffic.answered, traffic.paused
         self._transport: Transport | None = None
         self._tail_before: list[str] = []
         self._recheck: Callable[[], Awaitable[Era]] | None = None
@@ -93,10 +93,6 @@ class Link:
     def starting_s(self) -> float | None:
         """For how long it has been starting; None when it is not."""
         return None if self._started_at is None else self._loop.time() - self._started_at
-
-    @property
-    def state(self) -> str:
-        return self._traffic.connection.state.value
 
     @property
     def in_flight(self) -> int:
@@ -260,9 +256,6 @@ class Link:
             pass
         finally:
             self._doubting = None
-
-    def stream_paused(self, about: int, retry_ms: int | None) -> None:
-        self._traffic.paused(about, retry_ms)
 
     def lost(self, error: UpstreamError) -> None:
         now = self._loop.time()

@@ -3,8 +3,7 @@
 Rules
 1. `wire.Connection` decides, this carries it out: sends, delivers, cancels, and keeps one timer for the
    earliest deadline.
-2. What the server says on a call's own stream goes to that call; on a pipe it goes to the only call under
-   way; everything else is news for `on_unsolicited`. Its questions are `server_questions`.
+2. Whose the server's notices and questions are is for `server_words` to say.
 """
 
 import asyncio
@@ -16,21 +15,10 @@ from typing import Any
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import OfferKind
-from callgate.model.reply import (
-    Answer,
-    Notice,
-    Paused,
-    Reply,
-    Tell,
-    Undelivered,
-    Unsolicited,
-    tell_nobody,
-)
+from callgate.model.reply import Answer, Notice, Paused, Reply, Tell, Undelivered, Unsolicited, tell_nobody
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
-from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
-from callgate.upstreams.link.server_questions import ServerQuestions
+from callgate.upstreams.link.server_words import ServerWords
 from callgate.upstreams.transport import Opened
 from callgate.wire.connection.connection import Connection, ConnectionState
 from callgate.wire.connection.events import (
@@ -45,28 +33,12 @@ from callgate.wire.connection.events import (
     Progressed,
     Send,
 )
-from callgate.wire.connection.incoming import own_id
-from callgate.wire.connection.request_table import Pending
-from callgate.wire.eras.subscription import subscription_of
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import encode_error_object, encode_notification, result_in
 
 _log = logging.getLogger(__name__)
 
-# These are for everybody who listens, whichever call happens to be under way.
-_PUBLIC_NOTICES = frozenset(
-    {
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-    }
-)
-# Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
-_ASKED_FOR_ALL = frozenset(
-    {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-)
 # We ask these ourselves. A healthy server that needs some seconds to start answers the probe of its era late.
 _OUR_HANDSHAKE = frozenset({"initialize", "server/discover"})
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
@@ -89,9 +61,7 @@ class Traffic:
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
-        self._questions = ServerQuestions(
-            client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited
-        )
+        self._words = ServerWords(client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited)
         self._is_shared = client is None
         self.drops = False
         self._timer: asyncio.Handle | None = None
@@ -173,13 +143,13 @@ class Traffic:
             self._send(send)
 
     def lost(self, error: UpstreamError) -> None:
-        self._questions.forget_all()
+        self._words.forget_all()
         self._deliver([*self.connection.lost(error, self._loop.time())])
 
     def renew(self, error: UpstreamError) -> None:
         """The server only forgot our session: what is safe to ask twice is asked again, once it knows us."""
         now = self._loop.time()
-        self._questions.forget_all()
+        self._words.forget_all()
         ended = self.connection.lost(error, now)
         self.connection.retrying()
         for event in ended:
@@ -190,7 +160,7 @@ class Traffic:
                 self._deliver([event])
 
     def close(self) -> None:
-        self._questions.forget_all()
+        self._words.forget_all()
         self._deliver([*self.connection.close(self._loop.time())])
         if self._timer is not None:
             self._timer.cancel()
@@ -225,7 +195,7 @@ class Traffic:
             self._deliver([ended])
 
     def paused(self, about: int, retry_ms: int | None) -> None:
-        if (call := self._call(about)) is not None:
+        if (call := self.call_of(about)) is not None:
             call.put(Paused(retry_ms))
 
     def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
@@ -235,10 +205,10 @@ class Traffic:
                     self._answered(event)
                 case Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
-                case Notified(method, params, pending):
-                    self._notified(method, params, pending)
+                case Notified():
+                    self._words.notified(event)
                 case AskedBack():
-                    self._questions.ask(event)
+                    self._words.ask(event)
                 case Ended(pending, error, frame):
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
@@ -266,30 +236,6 @@ class Traffic:
         else:
             pending.call.put(Reply(result=result))
 
-    def _notified(self, method: str, params: bytes, pending: Pending | None) -> None:
-        if method == "notifications/cancelled" and self._questions.take_back(params):
-            return
-        notice = Notice(method, params)
-        call = pending.call if pending is not None else None
-        if (subscription := subscription_of(params)) is not None:
-            call = self._call(own_id(subscription)) or call
-            if call is None:  # of a subscription that is over: the one after it told of it too
-                self._on_unsolicited(Undelivered(method, params))
-                return
-        elif call is None and method not in _PUBLIC_NOTICES:
-            running = [call for call in self.under_way() if not self._questions.is_asked(call)]
-            if method == MESSAGE:
-                running = [call for call in running if call.method not in _ASKED_FOR_ALL]
-            call = running[0] if len(running) == 1 else None
-            if method == MESSAGE and len(running) > 1 and self._is_shared:
-                # It is of one of the calls, and nobody knows of which.
-                self._on_unsolicited(Undelivered(method, params))
-                return
-        if call is None:
-            self._on_unsolicited(notice)
-        elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
-            call.put(notice)
-
     def under_way(self) -> list[Call]:
         """Calls that a message without an address could belong to, the latest last."""
         return [
@@ -298,7 +244,7 @@ class Traffic:
             if pending.method != "subscriptions/listen" and not pending.handshake
         ]
 
-    def _call(self, rpc_id: int) -> Call | None:
+    def call_of(self, rpc_id: int) -> Call | None:
         """The one that is open under our id, unless it is our own handshake."""
         pending = self.connection.find(rpc_id)
         return None if pending is None or pending.handshake else pending.call
@@ -320,7 +266,7 @@ class Traffic:
     # ---- sending
 
     def _send(self, send: Send, call: Call | None = None) -> None:
-        call = call or self._call(send.rpc_id)
+        call = call or self.call_of(send.rpc_id)
         if call is None or self._over is None:
             return
         transport = self._over.transport
