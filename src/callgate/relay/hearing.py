@@ -45,7 +45,7 @@ class Hearing:
             return
         if isinstance(news, ViewChanged):
             for kind in () if is_leaving else _CHANGED_KINDS.get(news.method, ()):
-                listings.changed_view(news.upstream, kind, news.view)
+                listings.outdated((news.upstream, kind, news.view))
             return
         kinds = _CHANGED_KINDS.get(news.item.method, ()) if isinstance(news.item, Notice) else ()
         if kinds and is_leaving:

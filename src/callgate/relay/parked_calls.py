@@ -235,8 +235,10 @@ class ParkedCalls:
         digest = request_digest(arrival.target, arrival.method, arrival.params)
         claims = StateClaims(self._gateway, handle, call.principal, time.time() + self.timeout_s, digest)
         wanted = {
-            key: InputRequest(question.method, msgspec.Raw(_params(question)))
-            for key, question in call.questions.items()
+            key: InputRequest(
+                one.method, msgspec.Raw(question_in(Era.MODERN, one.method, one.params) or b"{}")
+            )
+            for key, one in call.questions.items()
             if key not in call.answers
         }
         result = input_required_result(wanted, self._seal.seal(claims))
@@ -278,10 +280,6 @@ class ParkedCalls:
         self._side_messages.give_up(parked.questions.values())
         if parked.task is not None:
             self._closing.start(parked.close())
-
-
-def _params(question: Asking) -> bytes:
-    return question_in(Era.MODERN, question.method, question.params) or b"{}"
 
 
 def _for_this_leg(notice: Notice, envelope: Envelope, is_resumed: bool) -> Notice | None:

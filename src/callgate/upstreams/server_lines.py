@@ -93,7 +93,7 @@ class ServerLines:
         self._is_modern_only = False
         self.is_alike = False  # whatever clients declare, the lists are the same
         self.principals: set[str] = set()  # who asked something of the server
-        self.first = self._open(plan.opener, None, None, self._heard, self._first_changed)
+        self.first = self._open(lambda own: plan.opener, None, None, self._heard, self._first_changed)
 
     def shared(self) -> list[Line]:
         return [line for line in (self.first, self._shared_legacy) if line is not None]
@@ -197,9 +197,9 @@ class ServerLines:
 
     async def _legacy_of_modern(self, session: Session, has_own: bool) -> Line:
         """For a legacy client; a modern line where the server does not speak its era after all."""
-        shared = None
-        if not has_own:
-            shared = self._shared_legacy = self._shared_legacy or self._open_shared_legacy()
+        if not has_own and self._shared_legacy is None:
+            self._shared_legacy = self._open(lambda own: own.fresh, Era.LEGACY, None, self._heard)
+        shared = None if has_own else self._shared_legacy
         try:
             return await (self._up(shared) if shared else self._own_line(session.envelope, session))
         except UpstreamError as error:
@@ -236,16 +236,17 @@ class ServerLines:
 
     def _open(
         self,
-        opener: Opener,
+        of_process: Callable[[ClosableOpener], Opener],
         era: Era | None,
         client: Envelope | None,
         on_unsolicited: OnUnsolicited,
         on_state: OnState = lambda is_up: None,
     ) -> Line:
+        """`of_process`: which opener serves, where each connection is a process."""
         plan = self._plan
         link_plan = LinkPlan(
             plan.name,
-            opener,
+            plan.opener if plan.own_opener is None else of_process(plan.own_opener),
             era,
             client,
             plan.timeout_s,
@@ -255,27 +256,22 @@ class ServerLines:
         )
         return Line(link_plan, on_unsolicited, on_state)
 
-    def _open_shared_legacy(self) -> Line:
-        own_opener = self._plan.own_opener
-        opener = self._plan.opener if own_opener is None else own_opener.fresh
-        return self._open(opener, Era.LEGACY, None, self._heard)
-
     def _open_own(self, client: Envelope, session: Session) -> Line:
-        plan, session_id, folder = self._plan, session.session_id, session.workspace
+        session_id, folder = session.session_id, session.workspace if self._plan.in_workspace else None
         is_modern = self.first.era is Era.MODERN and (client.era is Era.MODERN or self._is_modern_only)
-        opener = plan.opener if plan.own_opener is None else plan.own_opener
-        if plan.own_opener is not None and plan.in_workspace and folder is not None:
-            opener = plan.own_opener.in_folder(Path(folder))
 
         def hear(item: Unsolicited | Undelivered) -> None:
-            self._tell(ServerMessage(plan.name, session_id, item))
+            self._tell(ServerMessage(self._plan.name, session_id, item))
 
-        return self._open(opener, Era.MODERN if is_modern else Era.LEGACY, client, hear)
+        return self._open(
+            lambda own: own if folder is None else own.in_folder(Path(folder)),
+            Era.MODERN if is_modern else Era.LEGACY,
+            client,
+            hear,
+        )
 
     def _open_listing(self, declared: str, hear: OnUnsolicited) -> Line:
-        own_opener = self._plan.own_opener
-        opener = self._plan.opener if own_opener is None else own_opener.if_free
-        return self._open(opener, Era.LEGACY, our_envelope(declared), hear)
+        return self._open(lambda own: own.if_free, Era.LEGACY, our_envelope(declared), hear)
 
     # ---- what shared lines say
 

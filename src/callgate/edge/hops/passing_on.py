@@ -5,7 +5,8 @@ is `passed_message`; how another replica is reached is `ports.Peers`' affair. Wi
 made.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from callgate.edge.hops.begun_hop import PassedOnHead
 from callgate.edge.hops.passed_message import HOME_HEADER, deliver, is_elsewhere, passed_request
@@ -31,6 +32,10 @@ from callgate.wire.json_rpc import Message, decode
 # A home may be gone, and so may be the one that adopted the session; more in a row is somebody's mistake.
 _MAX_TRIES = 3
 _RETRY_AFTER: Headers = (("retry-after", "2"),)
+# With a home: it is gone, it could not be asked, or (None) it said that another one has the session.
+_Problem = HomeGoneError | UpstreamError | None
+# The next one to ask after that; None: the request is served here. Raises what nothing can be done about.
+_FindNext = Callable[[str, _Problem], Awaitable[str | None]]
 
 
 class PassingOn:
@@ -89,74 +94,76 @@ class PassingOn:
                 error = CallerError(CALLER_UNKNOWN_SESSION, "Session not found", hint="Send initialize again")
                 raise RefusedVisitError(error, extra=((HOME_HEADER, home),))
         _check_first_hop(visit)
+        find_next = partial(self._next_home, handshake_id, visit, responder)
         try:
-            return await self._reach(self._peers, handshake_id, home, visit, responder)
+            return await self._reach(self._peers, home, visit, responder, find_next)
         except UpstreamError as error:
             raise self._refused(error, visit) from error
 
-    async def _reach(
-        self, peers: Peers, handshake_id: str, home: str, visit: Visit, responder: Responder
-    ) -> bool:
-        request = passed_request(visit.request)
-        for _ in range(_MAX_TRIES):
-            try:
-                responder.cancel_on_disconnect = True  # the hang-up closes the hop, and means the same there
-                answer = await peers.pass_on(home, request)
-            except HomeGoneError:
-                found = await self._homes.adopt(handshake_id, visit.principal, home)
-                if found is None:
-                    return False
-                if isinstance(found, str):
-                    home = found
-                    continue
-                if self._answerer.find_session(handshake_id, visit.principal) is None:
-                    session = self._sessions.adopt(found, handshake_id, visit.principal)
-                    self._legacy.take_over(session)
-                responder.cancel_on_disconnect = False
-                return False
-            except UpstreamError as error:
-                # Somebody else may know that it is gone, and have adopted the session.
-                is_unsent = error.code is UPSTREAM_REPLICA_UNREACHABLE
-                moved = await self._homes.moved_to(handshake_id) if is_unsent else None
-                if moved is None or moved == home:
-                    raise
-                home = moved
-                continue
-            if is_elsewhere(answer.status, answer.headers):
-                await answer.pieces().aclose()
-                moved = await self._homes.moved_to(handshake_id)
-                if moved is not None:
-                    home = moved
-                    continue
-                return False
-            request = visit.request.body = b""  # it is there; the answer may take hours
-            await deliver(answer, responder)
-            return True
-        raise replica_unreachable()
+    async def _next_home(
+        self, handshake_id: str, visit: Visit, responder: Responder, gone: str, problem: _Problem
+    ) -> str | None:
+        if isinstance(problem, HomeGoneError):
+            found = await self._homes.adopt(handshake_id, visit.principal, gone)
+            if found is None or isinstance(found, str):
+                return found
+            if self._answerer.find_session(handshake_id, visit.principal) is None:
+                self._legacy.take_over(self._sessions.adopt(found, handshake_id, visit.principal))
+            responder.cancel_on_disconnect = False
+            return None
+        # Somebody else may know that it is gone, and have adopted the session.
+        may_be_moved = problem is None or problem.code is UPSTREAM_REPLICA_UNREACHABLE
+        moved = await self._homes.moved_to(handshake_id) if may_be_moved else None
+        if problem is not None and moved in (None, gone):
+            raise problem
+        return moved
 
     async def modern(self, visit: Visit, responder: Responder, arrival: Arrival, message: Message) -> bool:
         """A request of a modern client. True: it was answered. Raises RefusedVisitError."""
+
+        async def find_next(gone: str, problem: _Problem) -> str | None:
+            if isinstance(problem, UpstreamError):
+                raise problem
+            return await self._sessions.after_loss(arrival, gone)
+
         try:
             home = await self._sessions.home_of(arrival)
             if home is None or visit.request.hop is not None or self._peers is None:
                 # Who sent it knew of a home that is gone, or of none: what we have is all there is.
                 return False
-            request = passed_request(visit.request)
-            for _ in range(_MAX_TRIES):
-                try:
-                    responder.cancel_on_disconnect = True
-                    answer = await self._peers.pass_on(home, request, is_held=self._sessions.is_held(arrival))
-                except HomeGoneError:
-                    home = await self._sessions.after_loss(arrival, home)
-                    if home is None:
-                        return False
-                    continue
-                request = visit.request.body = b""
-                await deliver(answer, responder)
-                return True
-            raise replica_unreachable()
+            is_held = self._sessions.is_held(arrival)
+            return await self._reach(self._peers, home, visit, responder, find_next, is_held)
         except UpstreamError as error:
             raise self._refused(error, visit, message) from error
+
+    async def _reach(
+        self,
+        peers: Peers,
+        home: str,
+        visit: Visit,
+        responder: Responder,
+        find_next: _FindNext,
+        is_held: bool = False,
+    ) -> bool:
+        """Passes it on. False: it is to be served here. Raises UpstreamError."""
+        request = passed_request(visit.request)
+        for _ in range(_MAX_TRIES):
+            responder.cancel_on_disconnect = True  # the hang-up closes the hop, and means the same there
+            try:
+                answer = await peers.pass_on(home, request, is_held=is_held)
+            except (HomeGoneError, UpstreamError) as problem:
+                found = await find_next(home, problem)
+            else:
+                if not is_elsewhere(answer.status, answer.headers):
+                    request = visit.request.body = b""  # it is there; the answer may take hours
+                    await deliver(answer, responder)
+                    return True
+                await answer.pieces().aclose()
+                found = await find_next(home, None)
+            if found is None:
+                return False
+            home = found
+        raise replica_unreachable()
 
     def _refused(
         self, error: UpstreamError, visit: Visit, message: Message | None = None

@@ -20,7 +20,7 @@ from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
-from callgate.model.view import COMMON, View
+from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, in_our_name
@@ -66,7 +66,7 @@ class Listings:
         self.some_clients_only = self._known.some_clients_only
         self.wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
-        self._judged = JudgedLists(faces, self._known, self._reading, self._take, self._ask_in_time)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take, self.outdated)
         self.judge_again = self._judged.judge_again
         self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike)
         self.version = 0  # how often something offered became another
@@ -96,10 +96,11 @@ class Listings:
             attempt.is_outdated = True
         self._judged.announced((name, kind, COMMON))
 
-    def changed_view(self, name: str, kind: OfferKind, view: View) -> None:
-        """A connection that was opened to list for this view said that it changed."""
-        self._known.outdate((name, kind, view))
-        self._ask_anew((name, kind, view))
+    def outdated(self, key: Key) -> None:
+        """It is another one by now: asked at once."""
+        if key[0] in self._upstreams:
+            self._known.outdate(key)
+            self._ask_anew(key)
 
     def replaced(
         self, rules: OfferRules, gone: Iterable[str], replaced: Iterable[str], prepared: Prepared
@@ -137,11 +138,6 @@ class Listings:
             self._attempts.start(key, None, is_up=True)
         elif attempt.began_up:  # it asks who is gone, or what was true before
             attempt.is_outdated = True
-
-    def _ask_in_time(self, key: Key) -> None:
-        if key[0] in self._upstreams:
-            self._known.outdate(key)
-            self._ask_anew(key)
 
     def forget(self, session: Session) -> None:
         """What only this session was shown."""

@@ -99,7 +99,8 @@ class Line:
         }
         methods = {LIST_CHANGED[member] for member in granted}
         try:
-            uris = [uri for uri in watched_uris(wanted) if await self._is_granted(uri, who)]
+            asked = [(uri, msgspec.json.encode({"uri": uri})) for uri in watched_uris(wanted)]
+            uris = [uri for uri, params in asked if (await self.watches.add(params, who)).fault is None]
             if uris:
                 granted["resourceSubscriptions"] = uris
             said = msgspec.json.encode({"notifications": granted})
@@ -119,10 +120,6 @@ class Line:
         offers = member.removesuffix("ListChanged")
         declared: Any = introduction.capabilities.get(offers) if introduction is not None else None
         return isinstance(declared, dict) and cast(dict[str, Any], declared).get("listChanged") is True
-
-    async def _is_granted(self, uri: str, who: str) -> bool:
-        reply = await self.watches.add(msgspec.json.encode({"uri": uri}), who)
-        return reply.fault is None
 
     # ---- the log
 

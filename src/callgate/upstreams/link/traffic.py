@@ -20,19 +20,8 @@ from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.server_words import ServerWords
 from callgate.upstreams.transport import Opened
+from callgate.wire.connection import events
 from callgate.wire.connection.connection import Connection, ConnectionState
-from callgate.wire.connection.events import (
-    Answered,
-    AskedBack,
-    Ended,
-    Event,
-    Garbage,
-    Late,
-    Notified,
-    Orphan,
-    Progressed,
-    Send,
-)
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import encode_error_object, encode_notification, result_in
@@ -68,10 +57,6 @@ class Traffic:
         self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
 
     @property
-    def is_pipe(self) -> bool:
-        return self._over is not None and self._over.is_pipe
-
-    @property
     def is_ready(self) -> bool:
         return self.connection.state is ConnectionState.READY
 
@@ -103,7 +88,7 @@ class Traffic:
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
             self._arm()
-        if over is None or not isinstance(sent, Send):
+        if over is None or not isinstance(sent, events.Send):
             return
         if not over.transport.send(sent.frame, rpc_id, method, call.name, call.param_headers):
             self._busy(sent)
@@ -198,35 +183,37 @@ class Traffic:
         if (call := self.call_of(about)) is not None:
             call.put(Paused(retry_ms))
 
-    def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
-        for event in events:
+    def _deliver(
+        self, happened: list[events.Event] | list[events.Ended] | list[events.Ended | events.Send]
+    ) -> None:
+        for event in happened:
             match event:
-                case Answered():
+                case events.Answered():
                     self._answered(event)
-                case Progressed(pending, params):
+                case events.Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
-                case Notified():
+                case events.Notified():
                     self._words.notified(event)
-                case AskedBack():
+                case events.AskedBack():
                     self._words.ask(event)
-                case Ended(pending, error, frame):
+                case events.Ended(pending, error, frame):
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
-                case Send():
+                case events.Send():
                     self._send(event)
-                case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
+                case events.Late(progress=bytes() as params) | events.Orphan(progress=bytes() as params):
                     self._on_unsolicited(Undelivered("notifications/progress", params))
-                case Late(rpc_id, method, late_s):
+                case events.Late(rpc_id, method, late_s):
                     level = logging.DEBUG if method in _OUR_HANDSHAKE else logging.INFO
                     _log.log(
                         level, "%s: a reply to %s (%d) came %.1f s late", self.name, method, rpc_id, late_s
                     )
-                case Orphan(rpc_id):
+                case events.Orphan(rpc_id):
                     _log.info("%s: a reply to a request that we did not send (%s)", self.name, rpc_id[:40])
-                case Garbage(error):
+                case events.Garbage(error):
                     _log.warning("%s sent something that is not MCP: %s", self.name, error)
 
-    def _answered(self, answered: Answered) -> None:
+    def _answered(self, answered: events.Answered) -> None:
         pending, result = answered.pending, answered.result
         if answered.error is not None:
             pending.call.put(Reply(fault=read_fault(answered.error)))
@@ -256,7 +243,7 @@ class Traffic:
         self.connection.resume(call.rpc_id, self._loop.time())
         self._arm()
 
-    def answer_back(self, asked: AskedBack, answer: Answer) -> None:
+    def answer_back(self, asked: events.AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
@@ -265,7 +252,7 @@ class Traffic:
 
     # ---- sending
 
-    def _send(self, send: Send, call: Call | None = None) -> None:
+    def _send(self, send: events.Send, call: Call | None = None) -> None:
         call = call or self.call_of(send.rpc_id)
         if call is None or self._over is None:
             return
@@ -273,9 +260,9 @@ class Traffic:
         if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
 
-    def _busy(self, send: Send) -> None:
+    def _busy(self, send: events.Send) -> None:
         outcome = self.connection.busy(send, self._loop.time())
-        if isinstance(outcome, Ended):
+        if isinstance(outcome, events.Ended):
             self._deliver([outcome])
         else:
             self._arm()
