@@ -8,7 +8,7 @@ import msgspec
 import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.wire.eras.capabilities import capabilities_across
-from callgate.wire.params import drop_meta, members_decoder, meta_members
+from callgate.wire.params import drop_meta, members_decoder
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -54,7 +54,8 @@ def meta_of(envelope: Envelope | None) -> bytes:
 def with_envelope(params: bytes, envelope: Envelope | None) -> bytes:
     """The same params with the modern envelope beside what `_meta` holds already; one that is there stays."""
     members = members_decoder.decode(params) if params else {}
-    meta = meta_members(members)
+    raw_meta = bytes(members.get("_meta", b""))  # as `meta_members`, for each call between the eras
+    meta = members_decoder.decode(raw_meta) if raw_meta[:1] == b"{" else {}
     if META_PROTOCOL_VERSION in meta:
         return params
     members["_meta"] = msgspec.Raw(msgspec.json.encode({**meta, **members_decoder.decode(meta_of(envelope))}))
