@@ -26,8 +26,8 @@ from callgate.ports.upstream import Asker
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.mcp_upstream import McpUpstream
-from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.upstreams.openers import child_opener
+from callgate.upstreams.server_lines import McpUpstreamPlan
 
 SLOW = Path(__file__).parent / "servers" / "slow_start.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1", b'{"name":"test","version":"1"}')
