@@ -165,7 +165,7 @@ async def test_closing_lets_an_answer_under_way_finish(door: Door) -> None:
 async def test_closing_lets_a_request_under_way_arrive_and_answers_it(door: Door) -> None:
     async with door.probe() as http:
         await http.send(b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbo")
-        await until(lambda: door.listener.open_connections)
+        await until(lambda: len(door.listener.connections))
         closing = asyncio.create_task(door.listener.close())
         await until(lambda: is_refused(door.port))
         await http.send(b"dy")

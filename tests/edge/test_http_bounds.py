@@ -160,7 +160,7 @@ async def test_nothing_of_an_aborted_upload_stays(guarded_door: Door, token: str
                     await http.send(b"ea60\r\n" + b"z" * 59_000)
                     await _other_is_served(guarded_door)
                     http.abort()
-            await _until(lambda: guarded_door.listener.open_connections == 0)
+            await _until(lambda: not guarded_door.listener.connections)
             held, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

@@ -25,8 +25,9 @@ from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import child_opener
+from callgate.upstreams.server_lines import McpUpstreamPlan
 
 SLOW = Path(__file__).parent / "servers" / "slow_start.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1", b'{"name":"test","version":"1"}')

@@ -205,13 +205,13 @@ async def build_gateway(
     mounted = MountedApp(api.app(), api.is_open)
     listener = Listener(relay, mounted, rules, listener_limits(config, descriptors), sink)
     local_socket = LocalSocket(relay, sink, listener.gate.bearer)
-    if shared is not None:
-        shared.homes.on_taken = relay.give_up
+    if shared is not None and relay.where is not None:
+        shared.homes.on_taken = relay.where.give_up
         shared.fleet.health = relay.health
         shared.fleet.on_living = lambda living: upstreams.share(served.config, living)
         if record is not None:
             shared.fleet.progress = partial(_progress, record)
-        listener.mcp.join(shared.homes, shared.peers, relay)
+        listener.mcp.join(shared.homes, shared.peers, relay.where)
     desk.start()
     if lead is not None:
         listener.pass_app_on(lead, api.is_answered_by_each)

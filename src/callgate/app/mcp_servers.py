@@ -21,10 +21,11 @@ from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.pool import PoolLimits
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
 from callgate.upstreams.sandbox.confine import Sandbox
 from callgate.upstreams.sandbox.reach import Guarded
+from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 
 # Of an entry: these do not concern the connection, and are taken over while it stays.

@@ -71,17 +71,13 @@ def _header_option(door: Door) -> str:
     return f' --header "{_HEADER}: Bearer ${{{TOKEN}:?is not set to your token}}"' if door.needs_token else ""
 
 
-def _address(door: Door) -> str:
-    return shlex.quote(door.url)
-
-
 def _claude_code(door: Door) -> str:
     return _json("mcpServers", _with_token(door, {"type": "http", "url": door.url}, f"${{{TOKEN}}}"))
 
 
 def claude_code_command(door: Door) -> str:
     """As a shell takes it."""
-    return f"claude mcp add --transport http {NAME} {_address(door)}{_header_option(door)}"
+    return f"claude mcp add --transport http {NAME} {shlex.quote(door.url)}{_header_option(door)}"
 
 
 def _claude_desktop(door: Door) -> str:
@@ -142,7 +138,7 @@ def _codex(door: Door) -> str:
 
 def _codex_command(door: Door) -> str:
     token = f" --bearer-token-env-var {TOKEN}" if door.needs_token else ""
-    return f"codex mcp add {NAME} --url {_address(door)}{token}"
+    return f"codex mcp add {NAME} --url {shlex.quote(door.url)}{token}"
 
 
 def _gemini(door: Door) -> str:
@@ -150,7 +146,7 @@ def _gemini(door: Door) -> str:
 
 
 def _gemini_command(door: Door) -> str:
-    return f"gemini mcp add --transport http {NAME} {_address(door)}{_header_option(door)}"
+    return f"gemini mcp add --transport http {NAME} {shlex.quote(door.url)}{_header_option(door)}"
 
 
 def _opencode(door: Door) -> str:

@@ -1,18 +1,17 @@
 """Runs an ASGI application behind our own HTTP layer: REST, health, the web page. Among workers, one does."""
 
 from collections.abc import Callable
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from callgate.edge.hops.passed_message import pass_back, passed_request
 from callgate.edge.http.message import HttpRequest, Responder
-from callgate.edge.passing_on import passed_request
 from callgate.model.errors import UpstreamError
 from callgate.model.identity import Principal
 from callgate.ports.http_app import HttpApp, Message
-from callgate.ports.peers import Lead, PassedAnswer
-from callgate.wire.problem_of import PROBLEM_TYPE, problem_of
+from callgate.ports.peers import Lead
+from callgate.wire.problem_of import problem_of
 
 # Shorter answers of another worker go back in one piece.
 _WHOLE_BYTES = 1024 * 1024
@@ -103,23 +102,10 @@ class AppElsewhere:
         if request.method == "HEAD":  # the other end of the hop reads no head without its body
             passed = replace(passed, method="GET")
         try:
-            await _pass_back(await self._lead.pass_on(passed), responder)
+            answer = await self._lead.pass_on(passed)
+            headers = tuple((name, value) for name, value in answer.headers if name not in _NOT_PASSED_BACK)
+            await pass_back(answer, headers, responder, _WHOLE_BYTES)
         except UpstreamError as error:
             if responder.started:
                 return  # the client has a part of it: that it breaks off is all that can still be told
-            status, body = problem_of(error)
-            responder.send(status, (("content-type", PROBLEM_TYPE), ("retry-after", "2")), body)
-
-
-async def _pass_back(answer: PassedAnswer, responder: Responder) -> None:
-    headers = tuple((name, value) for name, value in answer.headers if name not in _NOT_PASSED_BACK)
-    length = next((value for name, value in answer.headers if name == "content-length"), "")
-    async with aclosing(answer.pieces()) as pieces:
-        if answer.status in (204, 304) or (length.isdigit() and int(length) <= _WHOLE_BYTES):
-            responder.send(answer.status, headers, b"".join([piece async for piece in pieces]))
-            return
-        responder.start_stream(answer.status, headers)
-        if not responder.head_only:
-            async for piece in pieces:
-                await responder.stream(piece)
-        responder.end_stream()
+            responder.send_problem(problem_of(error), retry_after_s=2)

@@ -16,11 +16,12 @@ import re
 from collections import OrderedDict
 from copy import copy
 
+from callgate.edge.connections import AcceptedConnection, Connections
+from callgate.edge.hops.passed_message import passed_request
 from callgate.edge.http.http1 import Service
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
-from callgate.edge.listener import AcceptedConnection, Listener, is_mcp_endpoint
-from callgate.edge.passing_on import passed_request
+from callgate.edge.listener import Listener, is_mcp_endpoint
 from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
 from callgate.ports.http_app import MountedApp
@@ -88,8 +89,8 @@ class _HopReader(RequestReader):
 
 
 class _HopConnection(AcceptedConnection):
-    def __init__(self, listener: "HopListener", service: Service, hops: KnownHops) -> None:
-        super().__init__(listener)
+    def __init__(self, service: Service, connections: Connections, hops: KnownHops) -> None:
+        super().__init__(service, connections)
         reader = self._reader = service.reader(_HopReader, self._take, self._ask_for_body, self._now)
         reader.hops = hops
 
@@ -104,7 +105,7 @@ class HopListener(Listener):
         self._hops = KnownHops(gate)
 
     def accept(self) -> AcceptedConnection:
-        return _HopConnection(self, self.service, self._hops)
+        return _HopConnection(self.service, self.connections, self._hops)
 
     def judge(self, request: HttpRequest) -> None:
         hop = self._hop_gate.admit(request.fields)

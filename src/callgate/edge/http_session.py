@@ -11,10 +11,10 @@ import msgspec
 
 from callgate.edge.event_stream import EventStream
 from callgate.edge.questions import Questions
-from callgate.model.reply import Asking, Notice, Paused, Reply, Said, Unsolicited, Withdrawn
+from callgate.model.reply import Paused, Reply, Said, Unsolicited
 from callgate.model.session import Session
 from callgate.ports.answerer import Answering
-from callgate.wire.json_rpc import encode_notification, encode_reply
+from callgate.wire.json_rpc import encode_reply
 
 # Finished streams are kept for clients that lost their connection at the last moment.
 _KEPT_STREAMS = 16
@@ -89,14 +89,8 @@ class HttpSession:
         self.say_on(self.get_stream, item)
 
     def say_on(self, stream: EventStream, item: Unsolicited) -> None:
-        match item:
-            case Asking():
-                stream.push(self.questions.put(item))
-            case Withdrawn():
-                if (frame := self.questions.withdraw(item)) is not None:
-                    stream.push(frame)
-            case Notice(method, params):
-                stream.push(encode_notification(method, params))
+        if (frame := self.questions.frame(item)) is not None:
+            stream.push(frame)
 
     # ---- streams
 

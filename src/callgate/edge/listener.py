@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from callgate.edge.asgi_mount import AppElsewhere, AsgiMount
+from callgate.edge.connections import AcceptedConnection, Connections
 from callgate.edge.gate import (
     HOW_TO_SEND_ONE,
     Gate,
@@ -29,46 +30,27 @@ from callgate.edge.gate import (
     identify,
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.http1 import ClientConnection, Service
-from callgate.edge.http.message import Beginner, Headers, HttpRequest, Responder
+from callgate.edge.http.http1 import Service
+from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
-from callgate.edge.stream_client import STOP_GRACE_S
 from callgate.edge.token_guesses import TokenGuesses
-from callgate.edge.turned_away import TurnedAway
 from callgate.edge.visit import Visit
-from callgate.model.error_codes import (
-    CALLER_TIMEOUT,
-    REFUSED_OVERLOADED,
-    REFUSED_TOO_MANY_GUESSES,
-    SETUP_PORT,
-)
-from callgate.model.errors import CallerError, CallgateError, RefusedError, SetupError, unknown_server
+from callgate.model.error_codes import REFUSED_TOO_MANY_GUESSES, SETUP_PORT
+from callgate.model.errors import CallgateError, RefusedError, SetupError, unknown_server
 from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
 from callgate.ports.http_app import MountedApp
 from callgate.ports.peers import Lead
-from callgate.wire.problem_of import PROBLEM_TYPE, bug_problem, problem_of
+from callgate.wire.problem_of import bug_problem, problem_of
 
 _log = logging.getLogger(__name__)
 
 _SERVER_PATH = re.compile(r"/servers/([^/]+)/mcp")
-# How long an idle connection may stay, or a request may take to arrive: longer than common proxies keep
-# theirs (60 s), short enough that a slow-writing attacker does not hold connections for free.
-_IDLE_S = 75.0
+# How often connections are looked at.
 _SWEEP_S = 5.0
-# Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.
-_SILENCE_S = 15.0
 BACKLOG = 1024
-# When all places are taken: how long a connection may stay before its first request, and how often we look.
-_UNASKED_S = 2.0
-_MAKE_ROOM_EVERY_S = 1.0
-# Of those that asked before, this part gives way at a time, the longest silent first.
-_PART_MADE_ROOM = 8
-# After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are
-# large bodies; who sent wrong tokens is to stop.
-_RETRY_AFTER_S = {503: 3, 429: 60}
 # How many of the largest bodies there may be at a time. Reading one as JSON and passing it on takes two or
 # three times its size, so that 8 of 16 MiB are some 400 MB in the worst moment.
 _LARGEST_BODIES = 8
@@ -101,7 +83,6 @@ class Listener:
         self._app: AsgiMount | AppElsewhere = AsgiMount(app.serve)
         self._is_open = app.is_open
         self.gate = Gate(rules)
-        self._limits = limits
         self.service = Service(
             handler=self.handle,
             refuser=self.refuse,
@@ -112,12 +93,7 @@ class Listener:
             decide=self.decide,
         )
         self._guesses = TokenGuesses(time.monotonic)
-        self._connections: set[AcceptedConnection] = set()
-        self.discard = self._connections.discard
-        self._turned_away = TurnedAway(_tell_full)
-        self.turn_away = self._turned_away.take
-        self._made_room_at = 0.0
-        self._is_leaving = False
+        self.connections = Connections(limits.max_connections)
         self._servers: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -148,7 +124,7 @@ class Listener:
     def _begin(self, server: asyncio.Server) -> None:
         self._servers.append(server)
         if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._drop_idle)
+            self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._look)
 
     def pass_app_on(self, lead: Lead, is_local: Callable[[str], bool]) -> None:
         """What is not MCP is another worker's to answer, except for some paths."""
@@ -157,9 +133,7 @@ class Listener:
 
     def leave(self) -> None:
         """We serve on for a while, but each connection ends with its next answer."""
-        self._is_leaving = True
-        for connection in self._connections:
-            connection.leave()
+        self.connections.leave()
 
     async def close(self) -> None:
         if self._sweep is not None:
@@ -169,16 +143,7 @@ class Listener:
             server.close()
         self.mcp.close()
         await asyncio.sleep(0)  # requests that have reached us but were not read yet
-        answering = [task for connection in list(self._connections) if (task := connection.shut_down())]
-        if answering:
-            _, late = await asyncio.wait(answering, timeout=STOP_GRACE_S)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
-        for connection in list(self._connections):
-            connection.abort()  # whoever has not read its answer by now will not
-        self._turned_away.close()
+        await self.connections.close()
         for server in self._servers:
             await server.wait_closed()
 
@@ -186,14 +151,14 @@ class Listener:
         """Whom the gate lets in from now on. Connections of those whom it would not let in any more, or with
         another role, end now, and with them what they stream."""
         self.gate.use(rules)
-        for connection in list(self._connections):
+        for connection in self.connections.all():
             request = connection.last_request
             if request is not None and not self._still_admits(request):
                 connection.abort()
 
     def use_limits(self, limits: ListenerLimits) -> None:
         """Of connections, from now on; the largest body is that of connections to come."""
-        self._limits = limits
+        self.connections.limit = limits.max_connections
         self.service.max_body_bytes = limits.max_body_bytes
         self.service.bodies.limit_bytes = _LARGEST_BODIES * limits.max_body_bytes
 
@@ -203,55 +168,15 @@ class Listener:
 
     # ---- connections
 
-    def accept(self) -> "AcceptedConnection":
-        return AcceptedConnection(self)
+    def accept(self) -> AcceptedConnection:
+        return AcceptedConnection(self.service, self.connections)
 
-    def add(self, connection: "AcceptedConnection") -> bool:
-        """False: there is no place for it."""
-        if len(self._connections) >= self._limits.max_connections:
-            self._make_room()
-            return False
-        self._connections.add(connection)
-        if self._is_leaving:
-            connection.leave()
-        return True
-
-    @property
-    def open_connections(self) -> int:
-        return len(self._connections)
-
-    def _make_room(self) -> None:
-        """For those who come next: a connection that never asked anything costs an attacker nothing, and one
-        that asked once and is kept costs little. A client whose kept connection is closed opens another."""
-        now = asyncio.get_running_loop().time()
-        if now - self._made_room_at < _MAKE_ROOM_EVERY_S:
-            return
-        self._made_room_at = now
-        before = now - _UNASKED_S
-        asked = [connection for connection in self._connections if connection.has_asked]
-        for connection in self._connections.difference(asked):
-            if connection.waiting_since < before:
-                connection.abort()
-        if 2 * len(asked) < self._limits.max_connections:
-            return  # the crowd is another, and gives way by itself
-        silent = [one for one in asked if not one.is_answering and one.waiting_since < before]
-        silent.sort(key=lambda connection: connection.waiting_since)
-        for connection in silent[: max(1, self._limits.max_connections // _PART_MADE_ROOM)]:
-            connection.abort()
-
-    def _drop_idle(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _look(self) -> None:
         # First, so that a connection that cannot be dropped does not end the sweeping.
-        self._sweep = loop.call_later(_SWEEP_S, self._drop_idle)
+        self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._look)
         if self.gate.has_expired_one():
             self.use_rules(self.gate.rules)
-        before = loop.time() - _IDLE_S
-        for connection in list(self._connections):
-            connection.drop_if_stuck(before)
-            if connection.is_answering:
-                connection.check_silence(loop.time() - _SILENCE_S)
-            elif connection.waiting_since < before:
-                connection.drop_idle()
+        self.connections.drop_idle()
 
     # ---- requests
 
@@ -308,8 +233,7 @@ class Listener:
         except Exception:  # noqa: BLE001 - the border where a bug of ours becomes an answer
             _log.exception("%s %s failed", request.method, request.path)
             if not responder.started:
-                status, body = bug_problem()
-                responder.send(status, (("content-type", PROBLEM_TYPE),), body)
+                responder.send_problem(bug_problem())
 
     def refuse(
         self,
@@ -320,7 +244,7 @@ class Listener:
     ) -> None:
         """A request that could not be read, that the gate does not let in, or for nobody (`principal`)."""
         if not responder.started:
-            send_problem(error, responder)
+            responder.send_problem(problem_of(error))
         if _endpoint(request.path)[0]:  # what is refused elsewhere is no message of the protocol
             self._refusals.at_the_door(request, error, principal)
 
@@ -340,30 +264,6 @@ class Listener:
                 await asyncio.sleep(delay_s)
             finally:
                 self._guesses.waited(request.peer)
-
-
-class AcceptedConnection(ClientConnection):
-    """A ClientConnection that its listener knows of."""
-
-    def __init__(self, listener: Listener) -> None:
-        super().__init__(listener.service, asyncio.get_running_loop().time)
-        self._listener = listener
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if self._listener.add(self):
-            super().connection_made(transport)
-        else:
-            self._listener.turn_away(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._listener.discard(self)
-
-    def drop_idle(self) -> None:
-        if self.is_mid_request:
-            self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
-        else:
-            self.close()
 
 
 def cannot_listen(host: str, port: int, problem: OSError | OverflowError) -> SetupError:
@@ -390,19 +290,3 @@ def _endpoint(path: str) -> tuple[bool, str | None]:
 
 def is_mcp_endpoint(path: str) -> bool:
     return _endpoint(path)[0]
-
-
-def send_problem(error: CallgateError, responder: Responder) -> None:
-    status, body = problem_of(error)
-    headers: Headers = (("content-type", PROBLEM_TYPE),)
-    if status == 401:
-        headers += (("www-authenticate", "Bearer"),)
-    if (seconds := _RETRY_AFTER_S.get(status)) is not None:
-        headers += (("retry-after", str(seconds)),)
-    responder.send(status, headers, body)
-
-
-def _tell_full(responder: Responder) -> None:
-    text = "The limit of connections is reached"
-    hint = f"Try again in {_RETRY_AFTER_S[503]} s; the operator can raise [server] max_connections"
-    send_problem(RefusedError(REFUSED_OVERLOADED, text, hint=hint), responder)

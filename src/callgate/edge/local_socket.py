@@ -12,7 +12,6 @@ import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -42,11 +41,6 @@ class JoinedLine(msgspec.Struct, omit_defaults=True):
     principal: str = ""
     code: str = ""
     message: str = ""
-
-
-class _Joined(NamedTuple):
-    principal: Principal
-    folder: str | None = None
 
 
 def introduce(stream: socket.socket, token: str, folder: str | None) -> None:
@@ -110,11 +104,9 @@ class LocalSocket:
         assert task is not None
         self._clients[task] = None
         try:
-            joined, begin = await self._greet(reader, writer)
+            principal, folder, begin = await self._greet(reader, writer)
             stream = SocketStream(reader, writer, begins_with=begin)
-            client = self._clients[task] = StreamClient(
-                self._answerer, stream, self._sink, joined.principal, joined.folder
-            )
+            client = self._clients[task] = StreamClient(self._answerer, stream, self._sink, principal, folder)
             await client.run()
         except (RefusedError, OSError):
             pass  # it was told, or is gone
@@ -126,11 +118,11 @@ class LocalSocket:
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> tuple[_Joined, bytes]:
-        """Who joins, and what was read behind that. Raises RefusedError when it was told so."""
+    ) -> tuple[Principal, str | None, bytes]:
+        """Who joins, in which folder, and what was read behind that. Raises RefusedError when it was told."""
         begin = await reader.read(_CHUNK_BYTES)
         if not begin.startswith(_JOIN):
-            return _Joined(LOCAL), begin
+            return LOCAL, None, begin
         while (
             b"\n" not in begin and len(begin) <= _MAX_JOIN_BYTES and (more := await reader.read(_CHUNK_BYTES))
         ):
@@ -139,14 +131,15 @@ class LocalSocket:
         try:
             said = msgspec.json.decode(line, type=JoinLine)
             principal = self._principal_of(said.callgate_join) if said.callgate_join else LOCAL
-            answer = JoinedLine(principal.name)
         except (msgspec.DecodeError, CallgateError) as error:
-            refused = error if isinstance(error, RefusedError) else _unreadable()
-            answer = JoinedLine(code=refused.code.code, message=refused.message)
-            await _write(writer, answer)
+            text = "The first line of this client could not be read"
+            refused = (
+                error if isinstance(error, RefusedError) else RefusedError(REFUSED_UNAUTHENTICATED, text)
+            )
+            await _write(writer, JoinedLine(code=refused.code.code, message=refused.message))
             raise refused from None
-        await _write(writer, answer)
-        return _Joined(principal, said.folder), rest
+        await _write(writer, JoinedLine(principal.name))
+        return principal, said.folder, rest
 
     async def close(self) -> None:
         if self._server is not None:
@@ -168,7 +161,3 @@ class LocalSocket:
 async def _write(writer: asyncio.StreamWriter, answer: JoinedLine) -> None:
     writer.write(msgspec.json.encode(answer) + b"\n")
     await writer.drain()
-
-
-def _unreadable() -> RefusedError:
-    return RefusedError(REFUSED_UNAUTHENTICATED, "The first line of this client could not be read")

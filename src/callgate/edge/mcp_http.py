@@ -1,10 +1,10 @@
 """Streamable HTTP of both eras on one path: reads the visit, decides the era, hands it to that era's half."""
 
+from callgate.edge.hops.passing_on import PassingOn
 from callgate.edge.http.http1 import Handler
 from callgate.edge.http.message import Beginner, Responder
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope
-from callgate.edge.passing_on import PassingOn
 from callgate.edge.plain_http import PlainHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import RefusedVisitError, Visit
@@ -12,7 +12,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_WRONG_HTTP_METHOD
 from callgate.model.errors import CallerError
 from callgate.model.reply import Answer, Asking, Said
-from callgate.ports.answerer import Answerer, SharedAnswerer
+from callgate.ports.answerer import Answerer, SharedSessions
 from callgate.ports.homes import Homes
 from callgate.ports.peers import Peers
 from callgate.wire import http_rules
@@ -65,6 +65,7 @@ async def _answer_for_nobody(said: Said) -> None:
 
 class McpHttp:
     def __init__(self, answerer: Answerer, refusals: Refusals) -> None:
+        self._answerer = answerer
         self._refusals = refusals
         self._passing: PassingOn | None = None  # without replicas nothing belongs to anybody else
         self._alone: StatelessLegacy | None = None  # in place of the next: nobody has a session
@@ -72,12 +73,12 @@ class McpHttp:
         self._modern = ModernHttp(answerer, refusals)
         self.plain = PlainHttp(answerer, self._legacy)
 
-    def join(self, homes: Homes, peers: Peers | None, answerer: SharedAnswerer) -> None:
+    def join(self, homes: Homes, peers: Peers | None, sessions: SharedSessions) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
         self.plain.has_replicas = True
-        self._passing = PassingOn(homes, peers, answerer, self._legacy, self._refuse)
+        self._passing = PassingOn(homes, peers, self._answerer, sessions, self._legacy, self._refuse)
         if peers is None:
-            self._alone = StatelessLegacy(answerer)
+            self._alone = StatelessLegacy(self._answerer)
 
     def decide(self, visit: Visit, handler: Handler) -> Beginner | None:
         """Who may begin answers to requests with the head of this visit. `handler`: who answers those that

@@ -1,8 +1,8 @@
-"""The questions a client was asked on behalf of a server, until it answers."""
+"""What a client is told on behalf of a server, and the questions it was asked, until it answers."""
 
 from collections import OrderedDict
 
-from callgate.model.reply import Answer, Asking, Withdrawn
+from callgate.model.reply import Answer, Asking, Notice, Unsolicited, Withdrawn
 from callgate.wire.json_rpc import Response, encode_notification, encode_request
 from callgate.wire.params import with_member
 
@@ -15,8 +15,17 @@ class Questions:
         self._last = 0
         self._open: OrderedDict[bytes, Asking] = OrderedDict()
 
-    def put(self, question: Asking) -> bytes:
-        """The frame that asks it."""
+    def frame(self, item: Unsolicited) -> bytes | None:
+        """What tells the client this; None: it withdraws a question that was answered already."""
+        match item:
+            case Notice(method, params):
+                return encode_notification(method, params)
+            case Asking():
+                return self._put(item)
+            case Withdrawn():
+                return self._withdraw(item)
+
+    def _put(self, question: Asking) -> bytes:
         self._last += 1
         # A string no client would choose for itself: ids of the two directions must not be mixed up in logs.
         rpc_id = b'"callgate-%d"' % self._last
@@ -25,8 +34,7 @@ class Questions:
             self._open.popitem(last=False)
         return encode_request(rpc_id, question.method, question.params)
 
-    def withdraw(self, withdrawn: Withdrawn) -> bytes | None:
-        """The frame that takes it back; None when it was answered already."""
+    def _withdraw(self, withdrawn: Withdrawn) -> bytes | None:
         for rpc_id, question in self._open.items():
             if question is withdrawn.question:
                 del self._open[rpc_id]

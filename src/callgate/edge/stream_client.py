@@ -16,7 +16,7 @@ from callgate.model.envelope import Envelope
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL, Principal
-from callgate.model.reply import Asking, Notice, Paused, Said, Unsolicited, Withdrawn
+from callgate.model.reply import Paused, Said, Unsolicited
 from callgate.model.session import Presence, Session
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
@@ -31,7 +31,7 @@ from callgate.wire.connection.conversation import (
 )
 from callgate.wire.fault_of import fault_of
 from callgate.wire.framing.lines import flat
-from callgate.wire.json_rpc import Notification, Request, encode_fault, encode_notification, encode_reply
+from callgate.wire.json_rpc import Notification, Request, encode_fault, encode_reply
 
 _log = logging.getLogger(__name__)
 
@@ -181,19 +181,10 @@ class StreamClient:
             raise asyncio.CancelledError from problem
 
     async def _write(self, item: Said) -> None:
-        match item:
-            case Notice(method, params):
-                frame = encode_notification(method, params)
-            case Asking():
-                frame = self._questions.put(item)
-            case Withdrawn():
-                withdrawn = self._questions.withdraw(item)
-                if withdrawn is None:
-                    return
-                frame = withdrawn
-            case Paused():
-                return  # a pipe has nothing to close in between
-        await self._stream.write(flat(frame) + b"\n")
+        # A pipe has nothing to close while it is paused.
+        frame = None if isinstance(item, Paused) else self._questions.frame(item)
+        if frame is not None:
+            await self._stream.write(flat(frame) + b"\n")
 
     def _closed(self, rpc_id: bytes) -> None:
         self._conversation.closed(rpc_id)

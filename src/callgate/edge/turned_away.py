@@ -9,7 +9,10 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from callgate.edge.http.message import Responder
+from callgate.edge.http.message import RETRY_AFTER_S, Responder
+from callgate.model.error_codes import REFUSED_OVERLOADED
+from callgate.model.errors import RefusedError
+from callgate.wire.problem_of import problem_of
 
 # How many may wait for their answer, and how long. Their descriptors come out of the reserve.
 _MAX_WAITING = 16
@@ -17,9 +20,7 @@ _PATIENCE_S = 1.0
 
 
 class TurnedAway:
-    def __init__(self, answer: Callable[[Responder], None]) -> None:
-        """`answer`: sends what they are told."""
-        self._answer = answer
+    def __init__(self) -> None:
         self._waiting: dict[_Surplus, None] = {}  # in the order of their coming
 
     def take(self, transport: asyncio.BaseTransport) -> None:
@@ -29,7 +30,7 @@ class TurnedAway:
             oldest = next(iter(self._waiting))
             del self._waiting[oldest]
             oldest.transport.abort()
-        surplus = _Surplus(stream, self._answer, lambda gone: self._waiting.pop(gone, None))
+        surplus = _Surplus(stream, lambda gone: self._waiting.pop(gone, None))
         self._waiting[surplus] = None
         stream.set_protocol(surplus)
 
@@ -41,14 +42,8 @@ class TurnedAway:
 class _Surplus(asyncio.Protocol):
     """Implements `http.message.AnswerLine`."""
 
-    def __init__(
-        self,
-        transport: asyncio.Transport,
-        answer: Callable[[Responder], None],
-        gone: "Callable[[_Surplus], object]",
-    ) -> None:
+    def __init__(self, transport: asyncio.Transport, gone: "Callable[[_Surplus], object]") -> None:
         self.transport = transport
-        self._answer = answer
         self._gone = gone
         self._is_answered = False
         self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, transport.abort)
@@ -56,7 +51,10 @@ class _Surplus(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self._is_answered:
             self._is_answered = True
-            self._answer(Responder(self, head_only=False))
+            text = "The limit of connections is reached"
+            hint = f"Try again in {RETRY_AFTER_S[503]} s; the operator can raise [server] max_connections"
+            error = RefusedError(REFUSED_OVERLOADED, text, hint=hint)
+            Responder(self, head_only=False).send_problem(problem_of(error))
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -74,8 +74,8 @@ class Answerer(Protocol):
         ...
 
 
-class SharedAnswerer(Answerer, Protocol):
-    """One of several replicas."""
+class SharedSessions(Protocol):
+    """What an `Answerer` that is one of several replicas knows of sessions."""
 
     def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
         """A legacy session whose home is gone goes on here."""

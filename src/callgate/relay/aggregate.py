@@ -121,11 +121,13 @@ class AggregatePath:
         name = path.keep_what_was_asked(exchange) or name_of(arrival.params, arrival.method)
         offer = await self._find(exchange.server_name, kind, name, asker)
         if offer is None:
-            known = path.listings.current(kind, asker)
-            if kind is not OfferKind.TOOL:
-                raise unknown_name(name, known, kind)
-            path.listings.naming.check_chosen(name)
-            raise self._for_others(name, exchange, asker) or unknown_name(name, known, kind, self._advice)
+            is_tool = kind is OfferKind.TOOL
+            nearest = path.listings.current(kind, asker).nearest(name, self._advice if is_tool else "")
+            if is_tool:
+                path.listings.naming.check_chosen(name)
+                if (error := self._for_others(name, exchange, asker)) is not None:
+                    raise error
+            raise unknown_name(name, kind, nearest)
         headers = path.admit(exchange, offer)
         route, params = to_offer(offer, arrival.params)
         return path.ask(exchange, route.upstream, params, asker, tell, headers)

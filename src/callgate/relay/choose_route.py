@@ -18,6 +18,7 @@ from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.territory import Territory, scheme_of
+from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import peek, text_of, with_member, with_name
 
 # Longer ones are held against no template: there may be a thousand.
@@ -34,10 +35,10 @@ def to_offer(offer: Offer, params: bytes) -> tuple[Route, bytes]:
     return offer.route, with_name(params, msgspec.json.encode(offer.route.native_name))
 
 
-def unknown_name(name: str, catalog: Catalog, kind: OfferKind, advice: str = "") -> CallerError:
-    """`advice`: where others are found, if not in the list."""
+def unknown_name(name: str, kind: OfferKind, hint: str) -> CallerError:
+    """Of a tool or a prompt."""
     code, what = _UNKNOWN[kind]
-    return CallerError(code, f"Unknown {what}: {name[:100]}", hint=catalog.nearest(name, advice))
+    return CallerError(code, f"Unknown {what}: {name[:100]}", hint=hint)
 
 
 def by_uri(
@@ -115,23 +116,25 @@ def _matches(template: str, uri: str) -> bool:
     return True
 
 
-class _Reference(msgspec.Struct):
+class Reference(msgspec.Struct):
+    """What is to be completed."""
+
     type: msgspec.Raw = msgspec.Raw()
     name: msgspec.Raw = msgspec.Raw()
     uri: msgspec.Raw = msgspec.Raw()
 
 
-def _read_reference(raw: bytes) -> _Reference:
+def read_reference(raw: bytes) -> Reference:
     try:
-        return msgspec.json.decode(raw, type=_Reference)
-    except msgspec.DecodeError:  # no object, or none that can be read
-        return _Reference()
+        return msgspec.json.decode(raw, type=Reference)
+    except NOT_READABLE:  # no object, or none that can be read
+        return Reference()
 
 
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> tuple[Route, bytes]:
     """`completion/complete`: what its `ref` points at."""
     raw_ref = bytes(peek(params).ref)
-    ref = _read_reference(raw_ref)
+    ref = read_reference(raw_ref)
     kind = text_of(ref.type)
     if kind == "ref/prompt":
         catalog, key, named = prompts, "name", text_of(ref.name)

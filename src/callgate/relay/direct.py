@@ -21,9 +21,7 @@ from callgate.relay import own_answers
 from callgate.relay.faced_server import FacedServers
 from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
-from callgate.wire.params import name_of, peek, text_of, with_member, with_name
-
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+from callgate.wire.params import members_decoder, name_of, peek, text_of, with_member, with_name
 
 
 class DirectPath:
@@ -66,7 +64,7 @@ class DirectPath:
                 return self._ask_and_note(exchange, target, asker, tell)
             case method:
                 if (kind := KIND_BY_METHOD.get(method)) is not None:
-                    self._path.listings.wants(kind)
+                    self._path.listings.wanted.add(kind)
                 return self._path.ask(exchange, target, arrival.params, asker, tell)
 
     async def _call(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Awaitable[Reply]:
@@ -103,7 +101,7 @@ class DirectPath:
         """The server's own list, without the tools that the operator leaves out, and with the faces of what
         is held."""
         method = exchange.arrival.method
-        self._path.listings.wants(KIND_BY_METHOD[method])
+        self._path.listings.wanted.add(KIND_BY_METHOD[method])
         reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
         if (result := reply.result) is None:
             return reply
@@ -136,7 +134,7 @@ class DirectPath:
             return reply
         # The connection behind may be shared and speak a newer revision than this client asked for. Of two
         # dates the older one is what both know: the server's own where that is it.
-        said = text_of(_members_decoder.decode(reply.result).get("protocolVersion", msgspec.Raw(b"")))
+        said = text_of(members_decoder.decode(reply.result).get("protocolVersion", msgspec.Raw(b"")))
         revision = min(arrival.envelope.revision, said or arrival.envelope.revision)
         session = exchange.session
         session.envelope = replace(session.envelope, revision=revision)

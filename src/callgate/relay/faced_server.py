@@ -11,25 +11,23 @@ from contextlib import suppress
 import msgspec
 
 from callgate.model.envelope import Envelope, Era
-from callgate.model.error_codes import CALLER_UNKNOWN_PROMPT, CALLER_UNKNOWN_TOOL
-from callgate.model.errors import CallerError, CallgateError
+from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import tell_nobody
 from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
+from callgate.relay.choose_route import read_reference, unknown_name
 from callgate.relay.lists.ask_listing import in_our_name
 from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_INFO
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.params import members_decoder, peek, text_of, with_member
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
-_CODES = {OfferKind.TOOL: (CALLER_UNKNOWN_TOOL, "tool"), OfferKind.PROMPT: (CALLER_UNKNOWN_PROMPT, "prompt")}
 # Pages that were judged; each client lists the same few.
 _MAX_PAGES = 64
 # For how a server introduces itself; a person waits.
@@ -64,7 +62,7 @@ class FacedServers:
         """`initialize` or `server/discover`, with the instructions and the server's name that callers may
         see."""
         try:
-            members = _members_decoder.decode(result)
+            members = members_decoder.decode(result)
         except NOT_READABLE:
             return result  # no client can read it either
         result = await _with_faced_info(faces, server, result, members)
@@ -75,7 +73,7 @@ class FacedServers:
             return result
         if shown is not None:
             return with_member(result, "instructions", msgspec.json.encode(shown))
-        members = _members_decoder.decode(result)
+        members = members_decoder.decode(result)
         del members["instructions"]
         return msgspec.json.encode(members)
 
@@ -87,17 +85,13 @@ class FacedServers:
         if not is_hidden and faces.mode_of(server) == "hold" and part is not None:
             is_hidden = Route(server, name) not in part.by_route
         if is_hidden:
-            code, what = _CODES[kind]
-            raise CallerError(code, f"Unknown {what}: {name[:100]}", hint=f"{server} does not offer it")
+            raise unknown_name(name, kind, f"{server} does not offer it")
 
     def check_reference(self, faces: Faces, server: str, params: bytes, asker: Asker) -> None:
         """Of `completion/complete`: the arguments of a prompt that is not offered are not completed."""
-        try:
-            members = _members_decoder.decode(bytes(peek(params).ref) or b"{}")
-        except NOT_READABLE:
-            return
-        name = text_of(members.get("name", msgspec.Raw(b"")))
-        if text_of(members.get("type", msgspec.Raw(b""))) == "ref/prompt" and name is not None:
+        ref = read_reference(bytes(peek(params).ref))
+        name = text_of(ref.name)
+        if text_of(ref.type) == "ref/prompt" and name is not None:
             self.check(faces, server, OfferKind.PROMPT, name, asker)
 
     async def look(self, server: Upstream) -> None:
@@ -111,10 +105,8 @@ class FacedServers:
                 await self._listings.ask_part(server.name, kind, asker)
         method = "initialize"  # answered from the server's own handshake
         if server.health().era == Era.MODERN.value:
-            method, envelope = (
-                "server/discover",
-                Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO),
-            )
+            method = "server/discover"
+            envelope = Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO)
             asker = Asker(envelope, asker.session, asker.rpc_id)
         hop = Hop(server.name, method, b"{}", time.monotonic())
         with suppress(CallgateError, TimeoutError):
@@ -130,7 +122,7 @@ async def _with_faced_info(
     if "serverInfo" in members:
         result = with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
     try:
-        meta = _members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
+        meta = members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
     except NOT_READABLE:
         return with_member(result, "_meta", b"{}")
     if META_SERVER_INFO not in meta:
@@ -141,7 +133,7 @@ async def _with_faced_info(
 
 async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
     try:
-        info = _members_decoder.decode(told)
+        info = members_decoder.decode(told)
     except NOT_READABLE:  # nothing that anybody accepted
         return msgspec.json.encode({"name": server, "version": ""})
     version = info.pop("version", msgspec.Raw(b'""'))
@@ -149,14 +141,14 @@ async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
     shown = await asyncio.to_thread(faces.server_info, server, named)
     if shown is named:
         return bytes(told)
-    face = _members_decoder.decode(shown or msgspec.json.encode({"name": server}))
+    face = members_decoder.decode(shown or msgspec.json.encode({"name": server}))
     return msgspec.json.encode({**face, "version": version})
 
 
 def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> bytes | None:
     """None: as it is."""
     try:
-        members = _members_decoder.decode(result)
+        members = members_decoder.decode(result)
         entries = [bytes(entry) for entry in _list_decoder.decode(members[kind.member])]
     except (*NOT_READABLE, KeyError):
         return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted

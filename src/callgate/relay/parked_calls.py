@@ -29,6 +29,7 @@ from callgate.model.exchange import Arrival, Exchange, Hop
 from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, Tell, Withdrawn, tell_nobody
 from callgate.ports.answerer import Answering
 from callgate.relay.side_messages import SideMessages
+from callgate.task_set import TaskSet
 from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
 from callgate.wire.eras.faults import question_in, url_elicitations
@@ -50,8 +51,6 @@ _MAX_PARKED = 1_000
 _MAX_PARKED_BYTES = 64 * 1024 * 1024
 # A server that asks several things at once writes them in one go; its next question comes after an answer.
 _TOGETHER_S = 0.02
-
-
 _NO_QUESTION = Answer(error=b'{"code":-32601,"message":"A client of 2026-07-28 cannot be asked this"}')
 
 
@@ -157,7 +156,7 @@ class ParkedCalls:
         self._gateway = settings.gateway or secrets.token_urlsafe(6)
         self._has_replicas = settings.gateway is not None
         self._parked: dict[str, _Parked] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = TaskSet()
 
     async def ask(self, ask: Answering, exchange: Exchange, hop: Hop, tell: Tell) -> Reply:
         """`ask`: asks the server on this leg, unless the request resumes a call."""
@@ -200,15 +199,16 @@ class ParkedCalls:
             return None
         retry = read_retry(arrival.params)
         claims = self._seal.open(retry.state) if retry is not None else None
-        if claims is None or claims.gateway == self._gateway or _problem_with(claims, arrival) is not None:
+        if claims is None or claims.gateway == self._gateway:
             return None
-        return claims.gateway
+        digest = request_digest(arrival.target, arrival.method, arrival.params)
+        is_valid = claims.problem(arrival.principal.name, digest, time.time()) is None
+        return claims.gateway if is_valid else None
 
     async def close(self) -> None:
         for handle in list(self._parked):
             self._expire(handle)
-        if self._closing:
-            await asyncio.wait(list(self._closing))
+        await self._closing.wait()
 
     def _revisit(self, fault: RpcFault, call: _Parked, exchange: Exchange) -> Reply | None:
         """`input_required` for a call that the server wants to be made again after a url was visited."""
@@ -235,8 +235,10 @@ class ParkedCalls:
         digest = request_digest(arrival.target, arrival.method, arrival.params)
         claims = StateClaims(self._gateway, handle, call.principal, time.time() + self.timeout_s, digest)
         wanted = {
-            key: InputRequest(question.method, msgspec.Raw(_params(question)))
-            for key, question in call.questions.items()
+            key: InputRequest(
+                one.method, msgspec.Raw(question_in(Era.MODERN, one.method, one.params) or b"{}")
+            )
+            for key, one in call.questions.items()
             if key not in call.answers
         }
         result = input_required_result(wanted, self._seal.seal(claims))
@@ -252,61 +254,32 @@ class ParkedCalls:
         if claims is None:
             return None
         arrival = exchange.arrival
-        if (problem := _problem_with(claims, arrival)) is not None:
+        digest = request_digest(arrival.target, arrival.method, arrival.params)
+        if (problem := claims.problem(arrival.principal.name, digest, time.time())) is not None:
             raise problem
-        if claims.gateway != self._gateway and self._has_replicas:
-            raise CallerError(
-                CALLER_REQUEST_STATE,
-                "The replica that held this call is gone or out of reach, and the call with it",
-                hint=CALL_ANEW,
-            )
         if claims.gateway != self._gateway:
-            raise CallerError(
-                CALLER_REQUEST_STATE,
-                "This requestState is from before the gateway was restarted: its call is gone",
-                hint=CALL_ANEW,
-            )
-        parked = self._parked.pop(claims.handle, None)
+            text = "This requestState is from before the gateway was restarted: its call is gone"
+            if self._has_replicas:
+                text = "The replica that held this call is gone or out of reach, and the call with it"
+            raise CallerError(CALLER_REQUEST_STATE, text, hint=CALL_ANEW)
+        parked = self._pop(claims.handle)
         if parked is None:
             raise CallerError(CALLER_REQUEST_STATE, "This requestState was already used", hint=CALL_ANEW)
-        if parked.timer is not None:
+        return parked
+
+    def _pop(self, handle: str) -> _Parked | None:
+        parked = self._parked.pop(handle, None)
+        if parked is not None and parked.timer is not None:
             parked.timer.cancel()
         return parked
 
     def _expire(self, handle: str) -> None:
-        parked = self._parked.pop(handle, None)
+        parked = self._pop(handle)
         if parked is None:
             return
-        if parked.timer is not None:
-            parked.timer.cancel()
         self._side_messages.give_up(parked.questions.values())
         if parked.task is not None:
-            task = asyncio.create_task(parked.close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
-
-
-def _problem_with(claims: StateClaims, arrival: Arrival) -> CallerError | None:
-    """What every process can tell."""
-    if claims.principal != arrival.principal.name:
-        return CallerError(CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW)
-    if claims.digest != request_digest(arrival.target, arrival.method, arrival.params):
-        return CallerError(
-            CALLER_REQUEST_STATE,
-            "This requestState belongs to another request",
-            hint="A retry repeats the params of the request that was answered with input_required",
-        )
-    if claims.expires_at < time.time():
-        return CallerError(
-            CALLER_REQUEST_STATE,
-            "This requestState has expired: the answer came too late and the call was cancelled",
-            hint=CALL_ANEW,
-        )
-    return None
-
-
-def _params(question: Asking) -> bytes:
-    return question_in(Era.MODERN, question.method, question.params) or b"{}"
+            self._closing.start(parked.close())
 
 
 def _for_this_leg(notice: Notice, envelope: Envelope, is_resumed: bool) -> Notice | None:

@@ -1,6 +1,5 @@
 """What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
 
-import asyncio
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
@@ -26,6 +25,7 @@ from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import Subscribers
+from callgate.task_set import TaskSet
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
@@ -58,7 +58,7 @@ class Path:
         self.parked = ParkedCalls(bridge, side_messages)
         self._answer_timeout_s = bridge.answer_timeout_s
         self._told_of_traces: set[str] = set()
-        self._subscribing: set[asyncio.Task[None]] = set()
+        self._subscribing = TaskSet()
 
     def use(self, rules: OfferRules) -> None:
         """Of the upstreams as they are now."""
@@ -171,9 +171,7 @@ class Path:
         """Others stand for these names now, and know nothing of what legacy clients subscribed to there."""
         wanted = [one for name in upstreams for one in self.subscribers.subscriptions_at(name)]
         if wanted:
-            task = asyncio.create_task(self._subscribe_all(wanted))
-            self._subscribing.add(task)
-            task.add_done_callback(self._subscribing.discard)
+            self._subscribing.start(self._subscribe_all(wanted))
 
     async def _subscribe_all(self, wanted: list[tuple[Session, Route]]) -> None:
         for session, route in wanted:
@@ -185,9 +183,9 @@ class Path:
                     await upstream.ask(hop, Asker(session.envelope, session, b"null"), tell_nobody)
 
     async def close(self) -> None:
-        for task in self._subscribing:
-            task.cancel()
-        await asyncio.gather(*self._subscribing, self.parked.close(), return_exceptions=True)
+        self._subscribing.cancel()
+        await self._subscribing.wait()
+        await self.parked.close()
 
     def allows(self, tool: Offer) -> bool:
         """Whether a call of it is refused neither by the policy nor by the operator's choice."""

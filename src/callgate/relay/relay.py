@@ -13,15 +13,14 @@ from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
-from callgate.model.health import Health, StateHistory
-from callgate.model.identity import Principal, new_exchange_id
+from callgate.model.health import Health
+from callgate.model.identity import new_exchange_id
 from callgate.model.offers import OfferKind
-from callgate.model.reply import Notice, Reply, Said, Tell, Undelivered
+from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
-from callgate.model.upstream_news import News, ServerMessage, StateChanged, ViewChanged
 from callgate.ports.event_sink import EventSink
 from callgate.ports.faces import Faces
-from callgate.ports.homes import AdoptedSession, Homes
+from callgate.ports.homes import Homes
 from callgate.ports.outlet import Outlet
 from callgate.ports.record_gate import RecordGate
 from callgate.ports.tracer import Tracer
@@ -29,9 +28,9 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
+from callgate.relay.hearing import Hearing
 from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
-from callgate.relay.lists.listing_attempts import Key
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S, Listings
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import tools_across
@@ -43,7 +42,7 @@ from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.side_messages import SideMessages
-from callgate.relay.subscribers import METHOD_OF, ListNews
+from callgate.relay.subscribers import ListNews
 from callgate.relay.whereabouts import Whereabouts
 
 _log = logging.getLogger(__name__)
@@ -52,9 +51,6 @@ _log = logging.getLogger(__name__)
 _INITIALIZED = "notifications/initialized"
 _LIST = OfferKind.TOOL.method
 _CANCELLED = "notifications/cancelled"  # has a path of its own to the upstream
-_CHANGED_KINDS = {
-    method: tuple(kind for kind in OfferKind if METHOD_OF[kind] == method) for method in METHOD_OF.values()
-}
 # What lives in the memory of this process from then on: no other replica can go on with such a session.
 _BINDING = frozenset({"resources/subscribe", "logging/setLevel"})
 
@@ -78,7 +74,6 @@ class Relay:
         there are replicas; `faces`: what of servers' words may be shown."""
         rules = rules or OfferRules()
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
-        self._histories: dict[str, StateHistory] = {}
         self._sink = sink
         self._record_gate = record_gate
         self._tracer = tracer
@@ -88,21 +83,16 @@ class Relay:
         self._homes = homes
         self._sessions = SessionBook(session_gap_s, self._on_session, homes)
         self.find_session = self._sessions.find
-        listings = Listings(
-            self._upstreams,
-            rules,
-            patience_s=list_patience_s,
-            on_change=self._list_changed,
-            faces=faces,
-        )
+        listings = Listings(self._upstreams, rules, patience_s=list_patience_s, faces=faces)
         self.judge_again = listings.judge_again
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, bridge, self._side_messages)
-        where: Whereabouts | None = None
+        self.where: Whereabouts | None = None
         if homes is not None:
-            where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
-            self.home_of, self.after_loss, self.is_held = where.home_of, where.after_loss, where.is_held
+            self.where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
         self._news = ListNews(self._path.subscribers, listings)
+        listings.on_change = self._news.changed
+        self._hearing = Hearing(self._upstreams, self._path, self._side_messages)
         offered = Offered(self._path.listings)
         self.tools, self.lacking, self.find_tools = offered.tools, offered.lacking, offered.find
         self._search = ToolSearch(self._path.listings, offered, self._path.subscribers)
@@ -119,14 +109,12 @@ class Relay:
             self._stopped,
             lambda begun, tell: self.answer(begun.exchange.arrival, tell, begun),
         )
-        if where is not None:  # a session that was not seen here is claimed first
+        if self.where is not None:  # a session that was not seen here is claimed first
             self._plain.session_of = self._sessions.known
-            self._plain.is_here = where.is_here
+            self._plain.is_here = self.where.is_here
         self.ask_known = self._plain.ask
         self.begin: Begin = self._plain.begin
-        replacing = UpstreamReplacing(
-            self._upstreams, self._path, self._aggregate, self._news, self._hear, self._histories
-        )
+        replacing = UpstreamReplacing(self._upstreams, self._path, self._aggregate, self._news, self._hearing)
         self.prepare, self.replace = replacing.prepare, replacing.replace
         replacing.begin(rules)
         self._replacing = replacing
@@ -144,7 +132,7 @@ class Relay:
     # ---- ports.Status
 
     def health(self) -> list[Health]:
-        return [self._look(upstream) for upstream in self._upstreams.values()]
+        return [self._hearing.look(upstream) for upstream in self._upstreams.values()]
 
     async def look_at(self, server: str) -> None:
         """Has what this server says now judged by `faces`."""
@@ -165,26 +153,6 @@ class Relay:
 
     def server_names(self) -> Iterable[str]:
         return self._upstreams
-
-    async def home_of(self, arrival: Arrival) -> str | None:
-        """Without replicas there is no other."""
-        return None
-
-    def is_held(self, arrival: Arrival) -> bool:
-        return False
-
-    async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
-        return None
-
-    def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
-        session = self._sessions.adopt(adopted, handshake_id, principal, time.time())
-        if self._homes is not None:
-            self._homes.opened(session)
-        return session
-
-    def give_up(self, session: Session) -> None:
-        """Another replica has this session: it is over here only."""
-        self._sessions.end(session, time.time(), goes_on=True)
 
     def attach(self, session: Session, outlet: Outlet, on_end: Callable[[], None]) -> None:
         self._path.subscribers.attach(session, outlet, on_end, self.catalog_version)
@@ -259,35 +227,7 @@ class Relay:
         await self._path.listings.close()
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams.values()))
 
-    # ---- what upstreams say of their own accord, and what becomes of sessions
-
-    def _look(self, upstream: Upstream) -> Health:
-        history = self._histories.setdefault(upstream.name, StateHistory())
-        return history.look(self._path.listings.judge(upstream.health()), time.time())
-
-    def _list_changed(self, key: Key) -> None:
-        self._news.changed(key)
-
-    def _hear(self, upstream: Upstream, news: News) -> None:
-        is_leaving = self._upstreams.get(upstream.name) is not upstream
-        if is_leaving and (isinstance(news, (StateChanged, ViewChanged)) or _is_of_lists(news)):
-            return
-        if isinstance(news, StateChanged):
-            self._look(upstream)
-            if news.is_up:  # an upstream that is down keeps its entries in the lists
-                self._path.listings.came_up(news.upstream)
-            return
-        if isinstance(news, ViewChanged):
-            for kind in _CHANGED_KINDS.get(news.method, ()):
-                self._path.listings.changed_view(news.upstream, kind, news.view)
-            return
-        if isinstance(news.item, Notice):
-            for kind in _CHANGED_KINDS.get(news.item.method, ()):
-                self._path.listings.changed(news.upstream, kind, news.session_id)
-        session = self._path.subscribers.session_of(news)
-        was_for_somebody = self._path.subscribers.publish(self._side_messages.ask_out_of_turn(news, session))
-        if isinstance(news.item, (Notice, Undelivered)) or session is None:
-            self._side_messages.said_out_of_turn(news, was_for_somebody, session)
+    # ---- what becomes of sessions
 
     def _on_session(self, event: SessionOpened | SessionClosed) -> None:
         if isinstance(event, SessionOpened) or not event.goes_on:
@@ -343,7 +283,3 @@ class Relay:
                 self._sessions.end(exchange.session, time.time())
             elif self._homes is not None:
                 self._homes.opened(opened)
-
-
-def _is_of_lists(message: ServerMessage) -> bool:
-    return isinstance(message.item, Notice) and message.item.method in _CHANGED_KINDS

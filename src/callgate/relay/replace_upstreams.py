@@ -10,16 +10,20 @@ Rules
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
 
 from callgate.model.errors import CallgateError
-from callgate.model.health import State, StateHistory
+from callgate.model.exchange import Hop
+from callgate.model.health import State
 from callgate.model.offers import OfferKind
-from callgate.model.upstream_news import News
+from callgate.model.view import COMMON
 from callgate.ports.upstream import Upstream
 from callgate.relay import own_answers
 from callgate.relay.aggregate import AggregatePath
+from callgate.relay.hearing import Hearing
+from callgate.relay.lists.ask_listing import ListAsk, ask_listing, in_our_name
 from callgate.relay.lists.listings import Prepared
 from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.path import Path
@@ -33,8 +37,7 @@ class UpstreamReplacing:
         path: Path,
         aggregate: AggregatePath,
         news: ListNews,
-        hear: Callable[[Upstream, News], None],
-        histories: MutableMapping[str, StateHistory],
+        hearing: Hearing,
     ) -> None:
         """`upstreams`: the one mapping that all parts of the relay look into."""
         self._upstreams = upstreams
@@ -42,14 +45,13 @@ class UpstreamReplacing:
         self._listings = path.listings
         self._aggregate = aggregate
         self._news = news
-        self._hear = hear
-        self._histories = histories
+        self._hearing = hearing
         self.rules = OfferRules()
 
     def begin(self, rules: OfferRules) -> None:
         """With the upstreams that are there."""
         for upstream in self._upstreams.values():
-            upstream.hear(partial(self._hear, upstream))
+            upstream.hear(partial(self._hearing.hear, upstream))
         self._use(rules)
 
     async def prepare(
@@ -62,12 +64,30 @@ class UpstreamReplacing:
         async def ask(upstream: Upstream) -> Prepared | None:
             try:
                 async with asyncio.timeout(patience_s):
-                    return await self._listings.prepare(upstream, naming)
+                    return await self._ask(upstream, naming)
             except (CallgateError, TimeoutError):
                 return None
 
         told = await asyncio.gather(*(ask(upstream) for upstream in new))
         return {one.name: lists for one, lists in zip(new, told, strict=True) if lists is not None}
+
+    async def _ask(self, upstream: Upstream, naming: Naming) -> Prepared:
+        """As far as anybody was told of such offers. Waits for it to start. Raises what it raises when it is
+        asked for its tools."""
+        listings, name = self._listings, upstream.name
+        prepared: Prepared = {}
+        for kind in sorted(listings.wanted, key=list(OfferKind).index):
+            key = (name, kind, COMMON)
+            is_alike = name in listings.naming.schemes and naming.reads_alike(listings.naming, name, kind)
+            known = listings.known_lists.all_standing_in(key) if is_alike else ()
+            hop = Hop(name, kind.method, b"", time.monotonic())
+            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(name, kind), known)
+            try:
+                prepared[key] = await ask_listing(ask)
+            except CallgateError:
+                if kind is OfferKind.TOOL:
+                    raise
+        return prepared
 
     def replace(
         self, upstreams: Sequence[Upstream], rules: OfferRules, prepared: Mapping[str, Prepared]
@@ -80,9 +100,9 @@ class UpstreamReplacing:
         new = [one for one in upstreams if before.get(one.name) is not one]
         replaced = [one.name for one in new if one.name in before]
         for name in (*gone, *replaced):
-            self._histories.pop(name, None)
+            self._hearing.forget(name)
         for upstream in new:
-            upstream.hear(partial(self._hear, upstream))
+            upstream.hear(partial(self._hearing.hear, upstream))
         lists = {key: listing for one in new for key, listing in prepared.get(one.name, {}).items()}
         self._listings.replaced(rules, gone, replaced, lists)
         if self.rules.tool_search is not rules.tool_search:

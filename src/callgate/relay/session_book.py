@@ -48,13 +48,17 @@ class SessionBook:
     def handshake(self, arrival: Arrival, now_s: float) -> Session:
         if arrival.transport != "http":
             return self._open(arrival, now_s)  # it lives and ends with its connection
-        book = self._handshakes.setdefault(arrival.principal.name, OrderedDict())
-        self._expire(book, now_s - LEGACY_IDLE_S)
         # 256 bits from the CSPRNG: whoever knows the id is in the session (2025-11-25, transports).
         homes = self._homes
         handshake_id = homes.new_handshake_id(arrival.principal) if homes else secrets.token_urlsafe(32)
+        book = self._handshakes_of(arrival.principal, now_s)
         session = book[handshake_id] = self._open(arrival, now_s, handshake_id)
         return session
+
+    def _handshakes_of(self, principal: Principal, now_s: float) -> OrderedDict[str, Session]:
+        book = self._handshakes.setdefault(principal.name, OrderedDict())
+        self._expire(book, now_s - LEGACY_IDLE_S)
+        return book
 
     def find(self, handshake_id: str, principal: Principal) -> Session | None:
         book = self._handshakes.get(principal.name)
@@ -64,8 +68,7 @@ class SessionBook:
         self, adopted: AdoptedSession, handshake_id: str, principal: Principal, now_s: float
     ) -> Session:
         """A handshake session of a replica that is gone. Its open calls are lost; the rest goes on."""
-        book = self._handshakes.setdefault(principal.name, OrderedDict())
-        self._expire(book, now_s - LEGACY_IDLE_S)
+        book = self._handshakes_of(principal, now_s)
         session = book[handshake_id] = Session(
             session_id=adopted.session_id,
             principal=principal,

@@ -1,4 +1,4 @@
-"""Which replica an arrival of a modern client belongs to.
+"""Which replica an arrival of a modern client belongs to, and sessions that change their replica.
 
 Asked before an exchange is opened: only the replica that serves a request records it.
 
@@ -17,8 +17,9 @@ from collections.abc import Mapping
 
 from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
+from callgate.model.identity import Principal
 from callgate.model.session import Session
-from callgate.ports.homes import Homes
+from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.upstream import StatefulUpstream, Upstream
 from callgate.relay.lists.listings import Listings
 from callgate.relay.parked_calls import ParkedCalls
@@ -31,6 +32,8 @@ _ANYWHERE = frozenset({"initialize", "ping", "server/discover"})
 
 
 class Whereabouts:
+    """Implements `ports.SharedSessions`."""
+
     def __init__(
         self,
         homes: Homes,
@@ -44,6 +47,16 @@ class Whereabouts:
         self._parked = parked
         self._listings = listings
         self._upstreams = upstreams
+
+    def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
+        """A legacy session whose home is gone goes on here."""
+        session = self._sessions.adopt(adopted, handshake_id, principal, time.time())
+        self._homes.opened(session)
+        return session
+
+    def give_up(self, session: Session) -> None:
+        """Another replica has this session: it is over here only."""
+        self._sessions.end(session, time.time(), goes_on=True)
 
     async def home_of(self, arrival: Arrival) -> str | None:
         """The other replica that it belongs to; None: here."""
@@ -69,12 +82,8 @@ class Whereabouts:
         """The same, once that replica is gone. What it held is gone with it: we say so ourselves."""
         if self.is_held(arrival):
             return None
-        session = self._session_of(arrival)
-        home = await self._homes.take(session, gone)
+        home = await self._homes.take(self._sessions.of(arrival, time.time()), gone)
         return None if home == self._homes.gateway else home
-
-    def _session_of(self, arrival: Arrival) -> Session:
-        return self._sessions.of(arrival, time.time())
 
     def _needs_home(self, arrival: Arrival) -> bool:
         if arrival.method in _ANYWHERE:

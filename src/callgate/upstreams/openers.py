@@ -43,7 +43,7 @@ class OwnChildOpener:
         self._command, self._warden, self._slots = command, warden, slots
         self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
-        self._slots = slots
+        self.rest = self.spare.rest
         if slots is not None:
             slots.ask_first(self.spare.expendable)
 
@@ -70,9 +70,6 @@ class OwnChildOpener:
     def _opened(self, child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
         child.serve(receiver)
         return Opened(child, era, is_pipe=True)
-
-    def rest(self) -> None:
-        self.spare.rest()
 
     async def close(self) -> None:
         await self.spare.close()

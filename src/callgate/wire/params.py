@@ -1,6 +1,6 @@
 """The few members of `params` that routing needs, read without touching the others."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import cast
 
 import msgspec
@@ -61,7 +61,8 @@ _Large = msgspec.defstruct(
     "_Large", [(name.strip("_"), msgspec.Raw, _RAW) for name in _LARGE_MEMBERS], rename={"meta": "_meta"}
 )
 _large_decoder = msgspec.json.Decoder(_Large)
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+# Of any object: its members, each as it stands there.
+members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 NO_META = Meta()
 NO_PARAMS = Peek()
 
@@ -119,7 +120,7 @@ def with_member(params: bytes, key: str, value: bytes) -> bytes:
     if len(params) > _MAX_OTHER_BYTES:
         _check_others(params)
     try:
-        members: dict[str, msgspec.Raw] = _members_decoder.decode(params) if params else {}
+        members: dict[str, msgspec.Raw] = members_decoder.decode(params) if params else {}
     except NOT_READABLE as problem:
         raise CallerError(
             CALLER_BAD_PARAMS, f"The object has a member that cannot be read: {problem}"
@@ -142,10 +143,16 @@ def with_name(params: bytes, name_json: bytes) -> bytes:
     return with_member(params, "name", name_json)
 
 
+def meta_members(members: Mapping[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """Of the `_meta` of an object; none where it is no object."""
+    raw = members.get("_meta", _RAW)
+    return members_decoder.decode(raw) if bytes(raw)[:1] == b"{" else {}
+
+
 def drop_meta(members: dict[str, msgspec.Raw], keys: Collection[str]) -> bool:
     """Takes these out of the `_meta` of an object; one that is empty then goes. Whether any was there."""
-    raw = members.get("_meta", _RAW)
-    meta = _members_decoder.decode(raw) if bytes(raw)[:1] == b"{" else {}
+    raw = members.get("_meta", _RAW)  # as `meta_members`, for each call between the eras
+    meta = members_decoder.decode(raw) if bytes(raw)[:1] == b"{" else {}
     kept = {key: value for key, value in meta.items() if key not in keys}
     if len(kept) == len(meta):
         return False

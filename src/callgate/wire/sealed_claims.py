@@ -11,6 +11,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from callgate.model.error_codes import CALLER_REQUEST_STATE
+from callgate.model.errors import CallerError
+from callgate.wire.eras.input_required import CALL_ANEW
 from callgate.wire.json_rpc import NOT_READABLE
 
 _MAX_CHARS = 4096  # ours are under 700; nobody is to make us hash megabytes
@@ -55,6 +58,26 @@ class StateClaims(msgspec.Struct, frozen=True, array_like=True):
     principal: str
     expires_at: float  # wall clock, seconds
     digest: str  # of the request: `input_required.request_digest`
+
+    def problem(self, principal: str, digest: str, now_s: float) -> CallerError | None:
+        """What is wrong with it when this principal sends it with this request: every process can tell."""
+        if self.principal != principal:
+            return CallerError(
+                CALLER_REQUEST_STATE, "This requestState belongs to somebody else", hint=CALL_ANEW
+            )
+        if self.digest != digest:
+            return CallerError(
+                CALLER_REQUEST_STATE,
+                "This requestState belongs to another request",
+                hint="A retry repeats the params of the request that was answered with input_required",
+            )
+        if self.expires_at < now_s:
+            return CallerError(
+                CALLER_REQUEST_STATE,
+                "This requestState has expired: the answer came too late and the call was cancelled",
+                hint=CALL_ANEW,
+            )
+        return None
 
 
 class StateSeal(ClaimsSeal[StateClaims]):

@@ -10,7 +10,7 @@ import msgspec
 
 from callgate.model.errors import CallerError
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import peek, text_of, with_member
+from callgate.wire.params import members_decoder, peek, text_of, with_member
 
 # https://www.w3.org/TR/trace-context-1/#traceparent-header: lower case only, and never all zeros. A version
 # after 00 may have more behind it.
@@ -20,7 +20,6 @@ _TRACEPARENT = re.compile(
 )
 # A longer one may be dropped (3.3.1.5), and would be kept with every span.
 MAX_STATE_CHARS = 512
-_meta_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class RemoteSpan(msgspec.Struct, frozen=True, gc=False):
@@ -67,7 +66,7 @@ def with_trace(params: bytes, traceparent: str, others: Iterable[tuple[str, str]
     """
     raw = bytes(peek(params).meta)
     try:
-        meta = _meta_decoder.decode(raw) if raw not in (b"", b"null") else {}
+        meta = members_decoder.decode(raw) if raw not in (b"", b"null") else {}
         for name, value in others:
             meta.setdefault(name, msgspec.Raw(msgspec.json.encode(value)))
         meta["traceparent"] = msgspec.Raw(msgspec.json.encode(traceparent))

@@ -24,8 +24,9 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.link.call_limits import CallLimits
-from callgate.upstreams.mcp_upstream import McpUpstream, McpUpstreamPlan
+from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import child_opener
+from callgate.upstreams.server_lines import McpUpstreamPlan
 
 ACTOR = Path(__file__).parents[2] / "end_to_end" / "servers" / "actor.py"
 ENVELOPE = Envelope(Era.LEGACY, "2025-11-25", "test", "1")

@@ -27,6 +27,7 @@ from callgate.relay.relay import Relay
 from callgate.sql.record.source import NAME as RECORD
 from callgate.sql.record.source import RecordSource
 from callgate.sql.server.server import SqlServer
+from callgate.task_set import TaskSet
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class ServedUpstreams:
         self._excerpts = excerpts
         self._serving: dict[str, _Opened] = {}
         self._beside: dict[str, _Opened] = {}  # changed ones that still start
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving = TaskSet()
         self._is_over = asyncio.Event()
         self._replicas = 1
         self.calls_end_s = _CALLS_END_S
@@ -134,7 +135,7 @@ class ServedUpstreams:
         for name in list(self._beside):
             self._give_up(name)
         self._is_over.set()
-        await asyncio.gather(*self._leaving)
+        await self._leaving.wait()
 
     # ---- what is wanted
 
@@ -188,9 +189,7 @@ class ServedUpstreams:
                 self._end(one.upstream)
 
     def _end(self, upstream: Upstream) -> None:
-        task = asyncio.create_task(self._finish(upstream))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._leaving.start(self._finish(upstream))
 
     async def _finish(self, upstream: Upstream) -> None:
         loop = asyncio.get_running_loop()

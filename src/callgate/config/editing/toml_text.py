@@ -10,13 +10,12 @@ Rules
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from itertools import pairwise
 from typing import Any, cast
 
 from callgate.config.editing.toml_scan import Scan, TomlEntry, TomlSection
 from callgate.config.editing.written_values import written, written_key
 from callgate.config.problem import Loc
-from callgate.config.raw_values import list_of, table_of
+from callgate.config.raw_values import child_of, is_in, list_of, put_at, table_of
 
 # Top-level tables that are lists, and the key that names each of theirs.
 NAMED_BY = {"sources": "id", "tools": "name"}
@@ -63,7 +62,7 @@ class TomlText:
             table = cast("Mapping[str, Any]", value)
             value = {NAMED_BY.get(str(place[0]), "name"): loc[-1], **table}
         expected = deepcopy(self._tree)
-        _put(expected, place, value)
+        put_at(expected, place, value)
         self._change(lambda: self._write(place, value), expected)
 
     def remove(self, loc: Sequence[str | int]) -> None:
@@ -107,15 +106,15 @@ class TomlText:
                 named = (n for n, one in enumerate(items) if table_of(one).get(key) == part)
                 part = next(named, len(items))
             place.append(part)
-            node = _child(cast(object, node), part)
+            node = child_of(cast(object, node), part)
         return tuple(place)
 
     def _find(self, loc: Loc) -> tuple[bool, Any]:
         node: Any = self._tree
         for part in loc:
-            if not _is_in(node, part):
+            if not is_in(node, part):
                 return False, None
-            node = _child(node, part)
+            node = child_of(node, part)
         return True, node
 
     def _entry(self, loc: Loc) -> TomlEntry | None:
@@ -253,38 +252,11 @@ class TomlText:
             self._splice(entry.start, entry.end + comma, "")
 
 
-def _is_in(node: object, part: str | int) -> bool:
-    return part < len(list_of(node)) if isinstance(part, int) else part in table_of(node)
-
-
-def _child(node: object, part: str | int) -> Any:
-    """None where there is none."""
-    if not _is_in(node, part):
-        return None
-    return list_of(node)[part] if isinstance(part, int) else table_of(node)[part]
-
-
 def _is_list_of_tables(loc: Loc, value: Any) -> bool:
     if len(loc) != 1 or not isinstance(value, list):
         return False
     items = cast("list[Any]", value)
     return bool(items) and all(isinstance(one, Mapping) for one in items)
-
-
-def _put(tree: dict[str, Any], loc: Loc, value: Any) -> None:
-    node: Any = tree
-    for part, after in pairwise(loc):
-        if not _is_in(node, part):
-            _assign(node, part, [] if isinstance(after, int) else {})
-        node = node[part]
-    _assign(node, loc[-1], value)
-
-
-def _assign(node: Any, part: str | int, value: Any) -> None:
-    if isinstance(part, int) and part == len(node):
-        node.append(value)
-    else:
-        node[part] = value
 
 
 def _without_empty(value: Any) -> Any:

@@ -10,25 +10,23 @@ from typing import Any, cast
 
 from callgate.config.draft import Draft
 from callgate.config.problem import ConfigProblem, Loc, key_path, shown
-from callgate.config.raw_values import list_of, table_of
+from callgate.config.problems.check_tokens import check_tokens, listens_on_loopback
+from callgate.config.raw_values import table_of
 from callgate.config.specs.field_types import WORKSPACE
-from callgate.config.specs.listen_address import ListenAddress, ListenError, parse_listen
 from callgate.config.specs.mcp_server import McpServerSpec
 from callgate.config.specs.record_store import DUCKDB, POSTGRES
 from callgate.config.specs.spec import known_keys
-from callgate.model.identity import LOCAL, token_hash_of
 from callgate.model.near_miss import did_you_mean, nearest
 
 OFFERED_RECORD = "record"  # as `sql.record` names what it offers
 _URL_KEYS = ("headers",)
-_MAX_NAME_CHARS = 100
 _COMMAND_KEYS = ("args", "env", "cwd", "sandbox")
 
 
 def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[ConfigProblem]:
     """`environment_ids`: sources the environment makes, by the variable that names them."""
     return [
-        *_check_tokens(draft),
+        *check_tokens(draft),
         *_check_source_ids(draft),
         *_check_server_names(draft, environment_ids),
         *_check_tools(draft, environment_ids),
@@ -36,82 +34,6 @@ def cross_check(draft: Draft, environment_ids: Mapping[str, str]) -> list[Config
         *_check_replicas(draft),
         *_check_sandboxes(draft),
     ]
-
-
-def _check_tokens(draft: Draft) -> Iterator[ConfigProblem]:
-    section = draft.table("server")
-    tokens = section.get("tokens", [])
-    if not _needs_token(draft) and not _listens_on_loopback(draft, section):
-        hint = 'Write tokens = ["${CALLGATE_TOKEN}"], or listen on 127.0.0.1.'
-        who = "other users" if "socket_group" in section else "other machines"
-        yield ConfigProblem(
-            "server.tokens", f"an address that {who} can reach needs at least one token", hint
-        )
-    seen: dict[str, Loc] = {}
-    for loc, token_hash in (*_server_tokens(draft, list_of(tokens)), *_tokens_of_principals(draft)):
-        if token_hash in seen:
-            yield ConfigProblem(draft.path_of(loc), f"this is the same token as {key_path(seen[token_hash])}")
-        seen.setdefault(token_hash, loc)
-    yield from _check_principals(draft, _names_of_tokens(list_of(tokens)))
-
-
-def _server_tokens(draft: Draft, tokens: list[Any]) -> Iterator[tuple[Loc, str]]:
-    for at, item in enumerate(tokens):
-        token = item if isinstance(item, str) else table_of(item).get("token")
-        loc: Loc = ("server", "tokens", at)
-        if isinstance(token, str) and not draft.is_broken(loc) and not draft.is_broken((*loc, "token")):
-            yield loc, token_hash_of(token)
-
-
-def _tokens_of_principals(draft: Draft) -> Iterator[tuple[Loc, str]]:
-    for name, raw in draft.table("principals").items():
-        loc: Loc = ("principals", name, "token")
-        token, token_hash = table_of(raw).get("token"), table_of(raw).get("token_hash")
-        if isinstance(token, str) and not draft.is_broken(loc):
-            yield loc, token_hash_of(token)
-        elif isinstance(token_hash, str):
-            yield ("principals", name, "token_hash"), token_hash
-
-
-def _names_of_tokens(tokens: list[Any]) -> set[str]:
-    """Who comes with `[server] tokens`, as `specs.server` names them."""
-    return {
-        str(table_of(item).get("principal", f"token-{position}")) for position, item in enumerate(tokens, 1)
-    }
-
-
-def _check_principals(draft: Draft, with_server_token: set[str]) -> Iterator[ConfigProblem]:
-    for name, raw in draft.table("principals").items():
-        loc, table = ("principals", name), table_of(raw)
-        if not name or len(name) > _MAX_NAME_CHARS or not name.isprintable():
-            yield ConfigProblem(
-                key_path(loc), f"a name has 1 to {_MAX_NAME_CHARS} characters that can be printed"
-            )
-        if "token" in table and "token_hash" in table:
-            yield ConfigProblem(
-                key_path(loc), "token and token_hash are given", "Keep one: the hash is safer."
-            )
-        has_token = "token" in table or "token_hash" in table
-        if has_token and (name in with_server_token or name == LOCAL.name):
-            whose = (
-                "a token in [server] tokens" if name in with_server_token else "the person at this machine"
-            )
-            yield ConfigProblem(key_path(loc), f"this name is {whose} already", "Choose another name.")
-        elif isinstance(raw, dict) and not has_token and name != LOCAL.name and name not in with_server_token:
-            hint = did_you_mean(name, with_server_token) or "Make one with: callgate token add <name>"
-            yield ConfigProblem(key_path(loc), "nobody can come by this name: it has no token", hint)
-        if "expires" in table and not has_token:
-            yield ConfigProblem(key_path((*loc, "expires")), "there is no token here that could expire")
-
-
-def _listens_on_loopback(draft: Draft, section: Mapping[str, Any]) -> bool:
-    text = section.get("listen", str(ListenAddress()))
-    if not isinstance(text, str) or draft.is_broken(("server", "listen")):
-        return True
-    try:
-        return parse_listen(text).is_loopback and "socket_group" not in section
-    except ListenError:
-        return True
 
 
 def _source_ids(draft: Draft) -> Iterator[tuple[Loc, str]]:
@@ -242,8 +164,7 @@ def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
 def _check_sandboxes(draft: Draft) -> Iterator[ConfigProblem]:
     """A confined program that reaches our own port is as free as whoever may change the configuration.
     `[principals]` do not help: on loopback it leaves the token out, and is `local`."""
-    section = draft.table("server")
-    if section.get("tokens", []) != [] or not _listens_on_loopback(draft, section):
+    if draft.table("server").get("tokens", []) != [] or not listens_on_loopback(draft):
         return
     for name, raw in draft.table("mcpServers").items():
         sandbox = table_of(raw).get("sandbox", False)
@@ -253,12 +174,6 @@ def _check_sandboxes(draft: Draft) -> Iterator[ConfigProblem]:
             text = "with a network the program can reach this gateway, which asks for no token"
             hint = 'Write sandbox = { network = false }, or tokens = ["${CALLGATE_TOKEN}"] under [server].'
             yield ConfigProblem(draft.path_of(("mcpServers", name, "sandbox")), text, hint)
-
-
-def _needs_token(draft: Draft) -> bool:
-    principals = map(table_of, draft.table("principals").values())
-    has_own = any("token" in one or "token_hash" in one for one in principals)
-    return has_own or draft.table("server").get("tokens", []) != []
 
 
 def _is_on(value: object) -> bool:

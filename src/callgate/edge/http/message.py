@@ -16,11 +16,15 @@ from callgate.model.errors import CallerError, CallgateError
 from callgate.model.identity import Principal
 from callgate.ports.peers import SignedHop
 from callgate.wire.http_rules import SINGLE_HEADERS
+from callgate.wire.problem_of import PROBLEM_TYPE
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 Headers = tuple[tuple[str, str], ...]
 JSON_HEADERS: Headers = (("content-type", "application/json"),)
+# After this long a client may try again, by status. A crowd of idle connections is gone by then, and so are
+# large bodies; who sent wrong tokens is to stop.
+RETRY_AFTER_S = {503: 3, 429: 60}
 
 # With every answer: a browser must not take it for another type, show it to another site, or (unless the
 # answer says something else about caching) keep it.
@@ -114,6 +118,16 @@ class Responder(msgspec.Struct):
         self.started = True
         self.on_silence = None
         self.connection.write(_JSON_ANSWER % (len(body), body))
+
+    def send_problem(self, problem: tuple[int, bytes], retry_after_s: int | None = None) -> None:
+        """As `wire.problem_of` makes them. `retry_after_s`: another time than that status has."""
+        status, body = problem
+        headers: Headers = (("content-type", PROBLEM_TYPE),)
+        if status == 401:
+            headers += (("www-authenticate", "Bearer"),)
+        if (seconds := retry_after_s or RETRY_AFTER_S.get(status)) is not None:
+            headers += (("retry-after", str(seconds)),)
+        self.send(status, headers, body)
 
     def start_stream(self, status: int, headers: Headers) -> None:
         self.started = self.streaming = True

@@ -87,6 +87,11 @@ class KnownLists:
         found = [self._known.get((name, kind, other)) for other in views]
         return tuple(listing for listing in found if listing is not None)
 
+    def is_new_view(self, key: Key) -> bool:
+        """A server that shows the same to all has no view that declares something."""
+        view = key[2]
+        return bool(view.declared) and not view.session_id and key not in self._known
+
     def shared_keys(self, name: str) -> list[Key]:
         """The lists of this upstream that more than one session may be shown."""
         return [key for key in self._known if key[0] == name and not key[2].session_id]

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -97,6 +97,13 @@ class Attempts:
             attempt.task = asyncio.create_task(self._run(key, attempt, asker))
         return attempt
 
+    async def ask(self, key: Key) -> Listing | None:
+        """In our own name, of a server that is up; None: it failed."""
+        attempt = self.start(key, None, is_up=True)
+        if attempt.task is not None:
+            await asyncio.wait([attempt.task])
+        return attempt.listing
+
     def running(self, key: Key) -> Attempt | None:
         return self._running.get(key)
 
@@ -176,7 +183,8 @@ class Attempts:
             self._ask_anew(key, None)
         elif key[2] == COMMON and self._comes_back(key[0]):
             delay_s = backoff.next_delay_s()
-            trouble.retry = asyncio.get_running_loop().call_later(delay_s, self._again, key)
+            loop = asyncio.get_running_loop()
+            trouble.retry = loop.call_later(delay_s, self._start_if, self._troubles, key, None)
 
     def _ask_anew(self, key: Key, asker: Asker | None) -> None:
         backoff = self._restless.get(key)
@@ -184,16 +192,12 @@ class Attempts:
             self._restless[key] = Backoff(random.random)
             self.start(key, asker, is_up=True)
             return
+        loop = asyncio.get_running_loop()
+        loop.call_later(backoff.next_delay_s(), self._start_if, self._restless, key, asker)
 
-        def start() -> None:
-            if not self._is_closed and key in self._restless:
-                self.start(key, asker, is_up=True)
-
-        asyncio.get_running_loop().call_later(backoff.next_delay_s(), start)
-
-    def _again(self, key: Key) -> None:
-        if not self._is_closed and key in self._troubles:
-            self.start(key, None, is_up=True)
+    def _start_if(self, among: Container[Key], key: Key, asker: Asker | None) -> None:
+        if not self._is_closed and key in among:
+            self.start(key, asker, is_up=True)
 
     def _end_trouble(self, key: Key) -> None:
         trouble = self._troubles.pop(key, None)

@@ -11,20 +11,19 @@ Rules
    left out, which health tells.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
-from callgate.model.errors import CallgateError, UpstreamError, unknown_server
+from callgate.model.errors import UpstreamError, unknown_server
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.offers import OfferKind
 from callgate.model.session import Session
-from callgate.model.view import COMMON, View
+from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
-from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing, in_our_name
+from callgate.relay.lists.ask_listing import ListAsk, Listing, in_our_name
 from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
 from callgate.relay.lists.judged_lists import JudgedLists
@@ -53,25 +52,23 @@ class Listings:
         rules: OfferRules,
         *,
         patience_s: float = DEFAULT_PATIENCE_S,
-        on_change: Callable[[Key], None] = lambda key: None,
         faces: Faces | None = None,
     ) -> None:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
-        waits for an upstream that has not told yet. `on_change`: a list is another one than before. `faces`:
-        what of the lists may be shown; None: all of it."""
+        waits for an upstream that has not told yet. `faces`: what of the lists may be shown; None: all."""
         self.faces = faces
         self._rules = rules
         self.naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
         self._patience_s = patience_s
-        self._on_change = on_change
+        self.on_change: Callable[[Key], None] = lambda key: None  # a list is another one than before
         self._known = self.known_lists = KnownLists()
         self.some_clients_only = self._known.some_clients_only
-        self._wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
+        self.wanted: set[OfferKind] = {OfferKind.TOOL}  # kinds that somebody was told of: changes are news
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
-        self._judged = JudgedLists(faces, self._known, self._reading, self._take, self._ask_in_time)
+        self._judged = JudgedLists(faces, self._known, self._reading, self._take, self.outdated)
         self.judge_again = self._judged.judge_again
-        self._survey = CapabilitySurvey(self._ask_for, self._show_alike)
+        self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
@@ -87,7 +84,7 @@ class Listings:
         keys = self._known.shared_keys(name)
         for key in keys:
             self._known.outdate(key)
-        for key in dict.fromkeys([(name, kind, COMMON) for kind in self._wanted] + keys):
+        for key in dict.fromkeys([(name, kind, COMMON) for kind in self.wanted] + keys):
             self._ask_anew(key)
 
     def changed(self, name: str, kind: OfferKind, session_id: str | None) -> None:
@@ -99,28 +96,11 @@ class Listings:
             attempt.is_outdated = True
         self._judged.announced((name, kind, COMMON))
 
-    def changed_view(self, name: str, kind: OfferKind, view: View) -> None:
-        """A connection that was opened to list for this view said that it changed."""
-        self._known.outdate((name, kind, view))
-        self._ask_anew((name, kind, view))
-
-    async def prepare(self, upstream: Upstream, naming: Naming) -> Prepared:
-        """What an upstream offers that is not served yet, as far as anybody was told of such. Waits for it to
-        start. Raises what it raises when it is asked for its tools."""
-        prepared: Prepared = {}
-        for kind in sorted(self._wanted, key=list(OfferKind).index):
-            key = (upstream.name, kind, COMMON)
-            is_known = upstream.name in self.naming.schemes
-            is_alike = is_known and naming.reads_alike(self.naming, upstream.name, kind)
-            known = self._known.all_standing_in(key) if is_alike else ()
-            hop = Hop(upstream.name, kind.method, b"", time.monotonic())
-            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(upstream.name, kind), known)
-            try:
-                prepared[key] = await ask_listing(ask)
-            except CallgateError:
-                if kind is OfferKind.TOOL:
-                    raise
-        return prepared
+    def outdated(self, key: Key) -> None:
+        """It is another one by now: asked at once."""
+        if key[0] in self._upstreams:
+            self._known.outdate(key)
+            self._ask_anew(key)
 
     def replaced(
         self, rules: OfferRules, gone: Iterable[str], replaced: Iterable[str], prepared: Prepared
@@ -150,7 +130,7 @@ class Listings:
 
     def _tell_change(self, key: Key) -> None:
         self.version += 1
-        self._on_change(key)
+        self.on_change(key)
 
     def _ask_anew(self, key: Key) -> None:
         attempt = self._attempts.running(key)
@@ -159,19 +139,10 @@ class Listings:
         elif attempt.began_up:  # it asks who is gone, or what was true before
             attempt.is_outdated = True
 
-    def _ask_in_time(self, key: Key) -> None:
-        if key[0] in self._upstreams:
-            self._known.outdate(key)
-            self._ask_anew(key)
-
     def forget(self, session: Session) -> None:
         """What only this session was shown."""
         self._known.forget_session(session.session_id)
         self._attempts.forget(lambda key: key[2].session_id == session.session_id)
-
-    def wants(self, kind: OfferKind) -> None:
-        """Somebody was told of offers of this kind."""
-        self._wanted.add(kind)
 
     # ---- for routing
 
@@ -218,27 +189,24 @@ class Listings:
         """As far as it is known, without asking anybody."""
         return self._known.catalog(kind, self._keys(kind, asker))
 
-    async def known(self, kind: OfferKind, asker: Asker) -> Catalog:
+    async def known(self, kind: OfferKind, asker: Asker, patience_s: float | None = None) -> Catalog:
         """The catalog; asks only those upstreams that never told theirs, or long ago."""
-        return await self._known_within(self._patience_s, kind, asker)
-
-    async def to_route_by(self, kind: OfferKind, asker: Asker) -> Catalog:
-        """Like `known`, for an address that nobody may have only because its server has not told yet."""
-        return await self._known_within(_CALL_PATIENCE_S, kind, asker)
-
-    async def _known_within(self, patience_s: float, kind: OfferKind, asker: Asker) -> Catalog:
         keys = self._keys(kind, asker)
         now = time.monotonic()
         stale = [key for key in keys if self._known.is_stale(key, now)]
         if stale:
-            await self._ask(stale, asker, patience_s)
+            await self._ask(stale, asker, self._patience_s if patience_s is None else patience_s)
         return self._known.catalog(kind, keys)
+
+    async def to_route_by(self, kind: OfferKind, asker: Asker) -> Catalog:
+        """Like `known`, for an address that nobody may have only because its server has not told yet."""
+        return await self.known(kind, asker, _CALL_PATIENCE_S)
 
     # ---- for lists
 
     async def all(self, kind: OfferKind, asker: Asker, hops: list[Hop]) -> tuple[Catalog, int, bool]:
         """The whole catalog, every upstream with its hop; and for how long, and by whom, it may be kept."""
-        self._wanted.add(kind)
+        self.wanted.add(kind)
         keys = self._keys(kind, asker)
         now = time.monotonic()
         old = [key for key in keys if not self._known.is_fresh(key, now)]
@@ -261,7 +229,9 @@ class Listings:
 
     async def _ask(self, keys: list[Key], asker: Asker, patience_s: float) -> dict[Key, Attempt]:
         asked = {key: self._attempts.start(key, asker, is_up=self._is_up(key[0])) for key in keys}
-        new_views = {key for key, attempt in asked.items() if self._is_new_view(key) and attempt.began_up}
+        new_views = {
+            key for key, attempt in asked.items() if self._known.is_new_view(key) and attempt.began_up
+        }
         if len(new_views) > _MOST_NEW_VIEWS:
             new_views.clear()
         # What is known of an upstream that is not there is the best that can be had.
@@ -278,11 +248,6 @@ class Listings:
                 waited.append((common, attempt, patience_s))
         await self._attempts.wait(waited)
         return asked
-
-    def _is_new_view(self, key: Key) -> bool:
-        """A server that shows the same to all has no view that declares something."""
-        view = key[2]
-        return bool(view.declared) and not view.session_id and self._known.get(key) is None
 
     def _keys(self, kind: OfferKind, asker: Asker) -> list[Key]:
         return [(name, kind, upstream.view_of(asker)) for name, upstream in self._upstreams.items()]
@@ -303,12 +268,6 @@ class Listings:
         upstream = self._upstreams.get(name)
         health = upstream.health() if upstream is not None else None
         return health is not None and (health.kind == "sql" or health.state is State.UP)
-
-    async def _ask_for(self, key: Key) -> Listing | None:
-        attempt = self._attempts.start(key, None, is_up=True)
-        assert attempt.task is not None
-        await asyncio.wait([attempt.task])
-        return attempt.listing
 
     def _list_ask(self, key: Key, asker: Asker | None, hop: Hop) -> ListAsk:
         name, _, view = key

@@ -21,7 +21,7 @@ from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.result_shape import definition_across
 from callgate.wire.param_headers import may_declare_headers
-from callgate.wire.params import peek, text_of
+from callgate.wire.params import members_decoder, peek, text_of
 
 # Whatever an upstream promises, a day is long enough.
 _MAX_TTL_MS = 86_400_000
@@ -31,7 +31,6 @@ MAX_LISTING_BYTES = 16 * 1024 * 1024
 # Every address that nobody lists is held against the templates, one by one.
 _MAX_TEMPLATES = 1_000
 
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -61,7 +60,7 @@ class ListReading:
 
 def read_page(kind: OfferKind, upstream: str, result: bytes) -> ListPage:
     try:
-        members = _members_decoder.decode(result)
+        members = members_decoder.decode(result)
         entries = members[kind.member]
     except (msgspec.DecodeError, KeyError) as problem:
         raise _odd(kind, upstream, problem) from problem
@@ -134,7 +133,7 @@ def _within_bounds(reading: ListReading, entries: list[msgspec.Raw]) -> list[msg
 def _add(part: Part, reading: ListReading, definition: bytes) -> None:
     kind = reading.kind
     try:
-        members = _members_decoder.decode(definition)
+        members = members_decoder.decode(definition)
         native = msgspec.json.decode(members[kind.key], type=str)
     except (msgspec.DecodeError, KeyError):
         return

@@ -18,9 +18,8 @@ from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.offers import OfferKind
 from callgate.relay.lists.slices import slices
 from callgate.wire.eras.result_shape import definition_across
-from callgate.wire.params import peek, text_of
+from callgate.wire.params import members_decoder, peek, text_of
 
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -115,7 +114,7 @@ async def tools_across(result: bytes, era: Era) -> bytes:
 async def _each_tool(result: bytes, change: Callable[[bytes], bytes | None]) -> bytes:
     """The list with what `change` makes of each entry, None to leave it out. In slices: it may be as long as
     a frame."""
-    members = _members_decoder.decode(result)
+    members = members_decoder.decode(result)
     after: list[bytes] = []
     for some in slices(_list_decoder.decode(members["tools"])):
         after += [entry for raw in some if (entry := change(bytes(raw))) is not None]

@@ -39,21 +39,27 @@ _SCHEMA: dict[str, Any] = {
     "required": ["name"],
     "additionalProperties": False,
 }
-OFFER: Final = Offer(
-    OfferKind.TOOL,
+
+
+def own_tool(name: str, description: str, schema: dict[str, Any], annotations: dict[str, Any]) -> Offer:
+    """A tool of the gateway's own."""
+    definition = {
+        "name": name,
+        "title": annotations["title"],
+        "description": description,
+        "inputSchema": schema,
+        "annotations": annotations,
+    }
+    encode = msgspec.json.encode
+    return Offer(OfferKind.TOOL, name, Route("", name), encode(definition), encode(annotations))
+
+
+OFFER: Final = own_tool(
     NAME,
-    Route("", NAME),
-    msgspec.json.encode(
-        {
-            "name": NAME,
-            "title": "Call a tool",
-            "description": "Calls one tool of this server by its name and answers as that tool does. "
-            "Use it for tools that are not listed: find_tools says their names and what arguments they take.",
-            "inputSchema": _SCHEMA,
-            "annotations": _ANNOTATIONS,
-        }
-    ),
-    msgspec.json.encode(_ANNOTATIONS),
+    "Calls one tool of this server by its name and answers as that tool does. Use it for tools that are not "
+    "listed: find_tools says their names and what arguments they take.",
+    _SCHEMA,
+    _ANNOTATIONS,
 )
 _HINT = 'Write {"name": "<server>__<tool>", "arguments": {…}}: the tool\'s own arguments go into "arguments"'
 

@@ -15,7 +15,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
-from callgate.model.offers import Offer, OfferKind, Route
+from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Reply
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
@@ -34,7 +34,7 @@ OWN_NAMES: Final = (NAME, call_tool.NAME)
 _MAX_FOUND = 50
 # Of one session's list: those that were found last. More would fill the context again.
 _MAX_LISTED = 50
-_ANNOTATIONS = {
+_ANNOTATIONS: dict[str, Any] = {
     "title": "Find tools",
     "readOnlyHint": True,
     "destructiveHint": False,
@@ -60,22 +60,12 @@ class _Params(msgspec.Struct):
 
 
 _params_decoder = msgspec.json.Decoder(_Params)
-_OFFER: Final = Offer(
-    OfferKind.TOOL,
+_OFFER: Final = call_tool.own_tool(
     NAME,
-    Route("", NAME),
-    msgspec.json.encode(
-        {
-            "name": NAME,
-            "title": "Find tools",
-            "description": "Finds the tools that fit a few words, the best first: what each does, and its "
-            "parameters. The other tools of this server are not listed: find them here, then call them with "
-            f"{call_tool.NAME}.",
-            "inputSchema": {**msgspec.json.schema_components([_Arguments])[1]["_Arguments"], "title": NAME},
-            "annotations": _ANNOTATIONS,
-        }
-    ),
-    msgspec.json.encode(_ANNOTATIONS),
+    "Finds the tools that fit a few words, the best first: what each does, and its parameters. The other "
+    f"tools of this server are not listed: find them here, then call them with {call_tool.NAME}.",
+    {**msgspec.json.schema_components([_Arguments])[1]["_Arguments"], "title": NAME},
+    _ANNOTATIONS,
 )
 
 

@@ -9,13 +9,10 @@ means the same.
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
-
-import msgspec
 
 from callgate.model.offers import Offer
+from callgate.relay.search.short_tools import definition_of, members_of
 from callgate.relay.search.tool_words import STOP_WORDS, SYNONYMS
-from callgate.wire.json_rpc import NOT_READABLE
 
 # Names and texts apart: else a long description would make the words of its tool's name count for less.
 _CREATE = """
@@ -110,14 +107,11 @@ def _same_meaning(word: str) -> tuple[str, ...]:
 
 def _texts(offer: Offer) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
     """For the index of names, and for the one of texts."""
-    try:
-        definition = _members(msgspec.json.decode(offer.definition))
-    except NOT_READABLE:
-        definition = {}
-    title = definition.get("title") or _members(definition.get("annotations")).get("title")
-    parameters = _members(_members(definition.get("inputSchema")).get("properties"))
+    definition = definition_of(offer)
+    title = definition.get("title") or members_of(definition.get("annotations")).get("title")
+    parameters = members_of(members_of(definition.get("inputSchema")).get("properties"))
     told = [
-        f"{_split(name)} {_text(_members(about).get('description'))}" for name, about in parameters.items()
+        f"{_split(name)} {_text(members_of(about).get('description'))}" for name, about in parameters.items()
     ]
     description = _text(definition.get("description")).strip()
     brief = _SENTENCE_END.split(description, maxsplit=1)[0]
@@ -125,11 +119,6 @@ def _texts(offer: Offer) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
         (_split(offer.route.upstream), _split(offer.route.native_name), _text(title)),
         (brief, description[len(brief) :], " ".join(told)[:_MAX_TEXT_CHARS]),
     )
-
-
-def _members(value: Any) -> dict[str, Any]:
-    """Whatever a server wrote where an object belongs."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def _split(name: str) -> str:

@@ -37,11 +37,11 @@ def short_tools(offers: Sequence[Offer], total: int) -> bytes:
     told: list[_Json] = []
     left_bytes = _MAX_PARAMETERS_BYTES
     for offer in offers:
-        definition = _definition(offer)
+        definition = definition_of(offer)
         entry: _Json = {"name": offer.public_name}
         if description := _text(definition.get("description")) or _text(definition.get("title")):
             entry["description"] = clip(description, _MAX_DESCRIPTION_CHARS)
-        parameters = short_parameters(_members(definition.get("inputSchema")))
+        parameters = short_parameters(members_of(definition.get("inputSchema")))
         left_bytes -= len(msgspec.json.encode(parameters))
         if left_bytes > 0:
             entry["parameters"] = parameters
@@ -50,11 +50,11 @@ def short_tools(offers: Sequence[Offer], total: int) -> bytes:
 
 
 def short_parameters(schema: _Json) -> dict[str, str]:
-    properties = _members(schema.get("properties"))
+    properties = members_of(schema.get("properties"))
     needed = _names(schema.get("required"))
     told: dict[str, str] = {}
     for name in list(properties)[:_MAX_PARAMETERS]:
-        about = _members(properties[name])
+        about = members_of(properties[name])
         text = clip(_type(about, schema, _MAX_DEPTH), _MAX_TYPE_CHARS)
         if name in needed:
             text += ", required"
@@ -81,7 +81,9 @@ def _type(schema: _Json, root: _Json, depth: int) -> str:
     for key in ("anyOf", "oneOf"):
         if isinstance(either := schema.get(key), list):
             every = cast(list[Any], either)
-            return _one_of([_type(_members(one), root, depth - 1) for one in every[:_MAX_INNER]], len(every))
+            return _one_of(
+                [_type(members_of(one), root, depth - 1) for one in every[:_MAX_INNER]], len(every)
+            )
     declared = schema.get("type")
     kinds = cast(list[Any], declared) if isinstance(declared, list) else [declared]
     return " | ".join(_plain_type(kind, schema, root, depth) for kind in kinds[:_MAX_INNER])
@@ -89,13 +91,13 @@ def _type(schema: _Json, root: _Json, depth: int) -> str:
 
 def _plain_type(kind: object, schema: _Json, root: _Json, depth: int) -> str:
     if kind == "array":
-        inner = _type(_members(schema.get("items")), root, depth - 1)
+        inner = _type(members_of(schema.get("items")), root, depth - 1)
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
-    properties = _members(schema.get("properties"))
+    properties = members_of(schema.get("properties"))
     if properties and kind in ("object", None):
         needed = _names(schema.get("required"))
         inside = [
-            f"{name}{'' if name in needed else '?'}: {_type(_members(about), root, depth - 1)}"
+            f"{name}{'' if name in needed else '?'}: {_type(members_of(about), root, depth - 1)}"
             for name, about in list(properties.items())[:_MAX_INNER]
         ]
         more = ", …" if len(properties) > _MAX_INNER else ""
@@ -111,13 +113,13 @@ def _referred(reference: str, root: _Json) -> _Json:
     """`#/$defs/X`, the only form that real servers write."""
     place: Any = root
     for step in reference.removeprefix("#/").split("/")[:_MAX_INNER]:
-        place = _members(place).get(step)
-    return _members(place)
+        place = members_of(place).get(step)
+    return members_of(place)
 
 
-def _definition(offer: Offer) -> _Json:
+def definition_of(offer: Offer) -> _Json:
     try:
-        return _members(msgspec.json.decode(offer.definition))
+        return members_of(msgspec.json.decode(offer.definition))
     except NOT_READABLE:
         return {}
 
@@ -130,7 +132,7 @@ def _names(value: Any) -> set[str]:
     )
 
 
-def _members(value: Any) -> _Json:
+def members_of(value: Any) -> _Json:
     """Whatever a server wrote where an object belongs."""
     return cast(_Json, value) if isinstance(value, dict) else {}
 

@@ -131,5 +131,11 @@ def header_lines(headers: HeaderPairs) -> bytes:
     return b"".join(lines)
 
 
+def post_head(address: HttpAddress, own_lines: bytes) -> bytes:
+    """Of a message of MCP, whose answer may be a stream. Its length is still to follow."""
+    accepts = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+    return request_line("POST", address) + own_lines + accepts
+
+
 def request_line(method: str, address: HttpAddress) -> bytes:
     return f"{method} {address.target} HTTP/1.1\r\n".encode("ascii")

@@ -20,7 +20,7 @@ from callgate.upstreams.http.address import (
     header_lines,
     operator_headers,
     parse_address,
-    request_line,
+    post_head,
 )
 from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, HttpPool, PoolLimits
@@ -73,8 +73,7 @@ class HttpClient:
         given = list(headers)
         ours = [pair for pair in given if pair[0].lower() in OUR_HEADERS]
         protocol = [pair for pair in ours if pair[0].lower().startswith("mcp-")]
-        head = request_line("POST", address) + operator_headers(address, given) + header_lines(protocol)
-        head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        head = post_head(address, operator_headers(address, given) + header_lines(protocol))
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
         return await self.ask(address, payload, timeout_s)
 

@@ -19,15 +19,12 @@ from callgate.model.error_codes import (
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.hide_secrets import Hide
 from callgate.upstreams.http.exchange import RawHeaders, header_of, media_type_of
-from callgate.upstreams.http.refusal_text import refusal_text
+from callgate.upstreams.http.refusal_text import MAX_READ_BYTES, MAX_SHOWN_CHARS, refusal_text
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import NOT_READABLE
 
 # The server, or a proxy in front of it, says itself that this will pass.
 _PASSING = frozenset({429, 502, 503, 504})
-_SHOWN_CHARACTERS = 300
-# An error page may be of any length.
-_MAX_REFUSAL_BYTES = 16 * 1024
 
 
 class _Error(msgspec.Struct):
@@ -68,11 +65,11 @@ class Refusal:
     @property
     def is_whole(self) -> bool:
         """Nothing more is worth waiting for; only an error's body is told."""
-        return self.status < 400 or len(self.body) >= _MAX_REFUSAL_BYTES
+        return self.status < 400 or len(self.body) >= MAX_READ_BYTES
 
     def read(self, data: bytes) -> bool:
         """Whether that is enough."""
-        self.body += data[: _MAX_REFUSAL_BYTES - len(self.body)]
+        self.body += data[: MAX_READ_BYTES - len(self.body)]
         return self.is_whole
 
 
@@ -104,7 +101,7 @@ def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide
 def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
     location = (header_of(headers, b"location") or b"").decode("latin-1")
     try:
-        host = urlsplit(location).netloc.rpartition("@")[2][:_SHOWN_CHARACTERS]
+        host = urlsplit(location).netloc.rpartition("@")[2][:MAX_SHOWN_CHARS]
     except ValueError:
         host = ""
     where = f"to {host}" if host else "to another path of the same host"
@@ -117,7 +114,7 @@ def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
 
 def _error_message(body: bytes, hide: Hide) -> str:
     try:
-        return hide(_fault_decoder.decode(body).error.message[:_SHOWN_CHARACTERS])
+        return hide(_fault_decoder.decode(body).error.message[:MAX_SHOWN_CHARS])
     except NOT_READABLE:
         return ""
 

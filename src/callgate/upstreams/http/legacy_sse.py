@@ -17,12 +17,13 @@ from callgate.upstreams.http.address import (
     HttpSettings,
     operator_headers,
     parse_address,
+    post_head,
     request_line,
     resolve_address,
 )
 from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
-from callgate.upstreams.http.faults import answer_fault, session_lost_fault, too_large_fault
+from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.get_stream import StreamGet
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.refusal_text import hider_of
@@ -34,8 +35,6 @@ from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
 _ENDPOINT_TIMEOUT_S = 10.0
-# Enough of an error's body to find its message in.
-_MAX_ERROR_BYTES = 64 * 1024
 
 
 class LegacySseTransport(OneStream):
@@ -80,8 +79,7 @@ class LegacySseTransport(OneStream):
             return False
         if rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
             return False
-        head = request_line("POST", self._endpoint) + self._own_lines + self._version_line
-        head += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        head = post_head(self._endpoint, self._own_lines + self._version_line)
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = _Post(self, payload, rpc_id, method)
         if rpc_id is None:
@@ -189,28 +187,23 @@ class _Post(HttpExchange):
         super().__init__(payload, repeatable=is_repeatable, is_urgent=rpc_id is None)
         self._transport = transport
         self._rpc_id = rpc_id
-        self._status = 0
-        self._headers: RawHeaders = []
-        self._body = b""
+        self._answer = Refusal(0, [])
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
-        self._status = status
-        self._headers = headers
+        self._answer = Refusal(status, headers)
 
     def on_data(self, data: bytes) -> None:
-        if len(self._body) < _MAX_ERROR_BYTES:
-            self._body += data
+        self._answer.read(data)
 
     def on_end(self) -> None:
-        if self._status == 404:
-            self._transport.failed(session_lost_fault(self._transport.shown))
+        transport, answer = self._transport, self._answer
+        if answer.status == 404:
+            transport.failed(session_lost_fault(transport.shown))
             return
         error = None
-        if not 200 <= self._status < 300:
-            error = answer_fault(
-                self._transport.shown, self._status, self._headers, self._body, self._transport.hide
-            )
-        self._transport.post_ended(self, self._rpc_id, error)
+        if not 200 <= answer.status < 300:
+            error = answer_fault(transport.shown, answer.status, answer.headers, answer.body, transport.hide)
+        transport.post_ended(self, self._rpc_id, error)
 
     def on_failure(self, error: UpstreamError) -> None:
         self._transport.post_ended(self, self._rpc_id, error)

@@ -17,7 +17,7 @@ from callgate.wire.json_rpc import NOT_READABLE
 
 MAX_SHOWN_CHARS = 300
 # What is looked through for the line: an error page may be of any length.
-_MAX_READ_BYTES = 16 * 1024
+MAX_READ_BYTES = 16 * 1024
 _TEXT_TYPES = (b"text/", b"application/json", b"application/problem+json", b"application/xhtml")
 _UNSEEN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
@@ -34,7 +34,7 @@ def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:
     kind = media_type_of(headers)
     if not body.strip() or (kind and not kind.startswith(_TEXT_TYPES)):
         return ""
-    text = body[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    text = body[:MAX_READ_BYTES].decode("utf-8", "replace")
     told = _told_in_json(body) if body.lstrip()[:1] == b"{" else None
     if told is None and text.lstrip()[:1] == "<":
         text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
@@ -53,5 +53,5 @@ def _told_in_json(body: bytes) -> str | None:
         if isinstance(said, dict):
             said = cast("dict[str, Any]", said).get("message")
         if isinstance(said, str) and said.strip():
-            return said[:_MAX_READ_BYTES]
+            return said[:MAX_READ_BYTES]
     return None

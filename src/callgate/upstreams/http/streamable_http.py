@@ -15,6 +15,7 @@ from callgate.upstreams.http.address import (
     header_lines,
     operator_headers,
     parse_address,
+    post_head,
     request_line,
 )
 from callgate.upstreams.http.client import HttpClient
@@ -63,8 +64,7 @@ class StreamableHttpTransport:
         state = b"" if self._revision is None else b"mcp-protocol-version: %b\r\n" % self._revision.encode()
         if self.session_id is not None:
             state += b"mcp-session-id: %b\r\n" % self.session_id
-        post = request_line("POST", self._address) + self._own_lines
-        post += b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+        post = post_head(self._address, self._own_lines)
         self._first_head = post  # a handshake knows neither revision nor session yet
         self._post_head = post + state
         self._state_lines = self._own_lines + state

@@ -32,6 +32,9 @@ from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_R
 # A legacy server may stay silent when it is asked something before `initialize`.
 PROBE_TIMEOUT_S = 3.0
 _INITIALIZED = "notifications/initialized"
+# A modern server's answer to a request without its headers (2026-07-28, basic/versioning, "Compatibility
+# Matrix").
+_REFUSING_STATUSES = frozenset({400, 404, 405})
 _MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
 
 AskHandshake = Callable[[str, bytes, float], Awaitable[Answer]]
@@ -149,6 +152,15 @@ def other_era(name: str, wanted: Era, detail: str = "") -> UpstreamError:
         UPSTREAM_OTHER_ERA,
         f"{name} speaks only {other}{detail}",
         hint="Update the server, or the gateway: they have no revision of the protocol in common",
+    )
+
+
+def is_refusal(error: UpstreamError) -> bool:
+    """The server said no to the handshake itself; anything else may be a passing trouble."""
+    return (
+        error.code is UPSTREAM_OTHER_ERA
+        or error.data.get("refused") == "initialize"
+        or error.data.get("status") in _REFUSING_STATUSES
     )
 
 

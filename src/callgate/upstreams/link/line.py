@@ -14,6 +14,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Notice, Reply, Tell, Undelivered, Unsolicited, tell_nobody
+from callgate.task_set import TaskSet
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link, LinkPlan, OnState, OnUnsolicited
 from callgate.upstreams.link.listening import Listening
@@ -41,7 +42,7 @@ class Line:
         self._on_state = on_state
         self._listeners: set[asyncio.Queue[Notice | None]] = set()
         self._level: str | None = None  # what we told a legacy server last
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskSet()
         # At most one call at a time may be asked something, where questions carry no address (see OwnLines).
         self.turn = asyncio.Lock()
         self.parked = 0  # calls that wait for a person
@@ -76,8 +77,7 @@ class Line:
         for queue in self._listeners:
             _push(queue, None)
         await self._listening.close()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         await self.link.close()
 
     def forget(self, who: str) -> None:
@@ -99,7 +99,8 @@ class Line:
         }
         methods = {LIST_CHANGED[member] for member in granted}
         try:
-            uris = [uri for uri in watched_uris(wanted) if await self._is_granted(uri, who)]
+            asked = [(uri, msgspec.json.encode({"uri": uri})) for uri in watched_uris(wanted)]
+            uris = [uri for uri, params in asked if (await self.watches.add(params, who)).fault is None]
             if uris:
                 granted["resourceSubscriptions"] = uris
             said = msgspec.json.encode({"notifications": granted})
@@ -119,10 +120,6 @@ class Line:
         offers = member.removesuffix("ListChanged")
         declared: Any = introduction.capabilities.get(offers) if introduction is not None else None
         return isinstance(declared, dict) and cast(dict[str, Any], declared).get("listChanged") is True
-
-    async def _is_granted(self, uri: str, who: str) -> bool:
-        reply = await self.watches.add(msgspec.json.encode({"uri": uri}), who)
-        return reply.fault is None
 
     # ---- the log
 
@@ -197,9 +194,7 @@ class Line:
             with suppress(UpstreamError):  # the line went down again: the next start asks for it all
                 await work
 
-        task = asyncio.create_task(quietly())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(quietly())
 
 
 def _push(queue: "asyncio.Queue[Notice | None]", notice: Notice | None) -> None:

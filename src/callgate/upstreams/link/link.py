@@ -20,7 +20,7 @@ from callgate.model.stderr_text import quoted, telling_line
 from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.handshake import Introduction, shake_hands
 from callgate.upstreams.link.traffic import Traffic
-from callgate.upstreams.transport import Opener, Transport
+from callgate.upstreams.transport import Opened, Opener
 from callgate.wire.connection.errors import copy_of
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 
@@ -64,10 +64,9 @@ class Link:
         self._traffic = traffic
         # What is only passed on, for every call, is the traffic's own.
         self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
-        self.received, self.answered = traffic.received, traffic.answered
-        self._transport: Transport | None = None
+        self.received, self.answered, self.stream_paused = traffic.received, traffic.answered, traffic.paused
+        self._opened: Opened | None = None  # what carries the frames now, or did
         self._tail_before: list[str] = []
-        self._recheck: Callable[[], Awaitable[Era]] | None = None
         self._doubting: asyncio.Task[None] | None = None
         self._era = plan.era
         self._is_probing = False
@@ -105,7 +104,7 @@ class Link:
     @property
     def is_pipe(self) -> bool:
         """All requests share one stream, so that what the server says carries no address."""
-        return self._traffic.is_pipe
+        return self._opened is not None and self._opened.is_pipe
 
     @property
     def is_shared(self) -> bool:
@@ -114,8 +113,11 @@ class Link:
     @property
     def stderr_tail(self) -> list[str]:
         """Of the process that runs; until it says something, of the one before it."""
-        tail = self._transport.stderr_tail if self._transport is not None else []
-        return tail or self._tail_before
+        return self._tail or self._tail_before
+
+    @property
+    def _tail(self) -> list[str]:
+        return self._opened.transport.stderr_tail if self._opened is not None else []
 
     # ---- what it is for
 
@@ -148,7 +150,7 @@ class Link:
     @property
     def has_server_session(self) -> bool:
         """The server gave this connection an `Mcp-Session-Id`."""
-        return self._transport is not None and self._transport.has_session
+        return self._opened is not None and self._opened.transport.has_session
 
     async def close(self) -> None:
         self._closing = True
@@ -158,8 +160,8 @@ class Link:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._transport is not None:
-            await self._transport.close()
+        if self._opened is not None:
+            await self._opened.transport.close()
 
     # ---- life
 
@@ -204,14 +206,13 @@ class Link:
             await self._gone.wait()
             self._on_state(False)
         finally:
-            if self._transport is not None:
-                await self._transport.close()
+            if self._opened is not None:
+                await self._opened.transport.close()
 
     async def _start(self) -> None:
         self._is_probing = False
         self._tail_before = self.stderr_tail
-        opened = await self._plan.opener(self, self._era)
-        self._transport, self._recheck = opened.transport, opened.recheck
+        opened = self._opened = await self._plan.opener(self, self._era)
         self._traffic.use(opened)
         await opened.transport.start()
         self._traffic.connection.opened()
@@ -236,18 +237,19 @@ class Link:
 
     def _note(self, error: UpstreamError) -> None:
         # Only of this process, and written down now: the next one says nothing at first.
-        said = self._transport.stderr_tail if self._transport is not None else []
-        self.error, self.trouble = error, error.message + quoted(said)
+        self.error, self.trouble = error, error.message + quoted(self._tail)
 
     # ---- Receiver
 
     def stream_failed(self, about: int, error: UpstreamError) -> None:
         self._traffic.failed(about, error)
+        is_doubtful = error.data.get("status") in _DOUBTFUL_STATUSES
+        recheck = self._opened.recheck if self._opened is not None and is_doubtful else None
         # Nobody accepts connections, and nobody is still being answered: the server is gone, not busy.
         if self.is_ready and error.data.get("reason") == "unreachable" and self.in_flight == 0:
             self.lost(error)
-        elif error.data.get("status") in _DOUBTFUL_STATUSES and self._doubting is None and self._recheck:
-            self._doubting = asyncio.create_task(self._doubt(self._recheck))
+        elif recheck is not None and self._doubting is None:
+            self._doubting = asyncio.create_task(self._doubt(recheck))
 
     async def _doubt(self, recheck: Callable[[], Awaitable[Era]]) -> None:
         """An answer that no server of this era gives: perhaps another one stands there now."""
@@ -260,9 +262,6 @@ class Link:
             pass
         finally:
             self._doubting = None
-
-    def stream_paused(self, about: int, retry_ms: int | None) -> None:
-        self._traffic.paused(about, retry_ms)
 
     def lost(self, error: UpstreamError) -> None:
         now = self._loop.time()

@@ -13,6 +13,7 @@ import msgspec
 
 from callgate.model.errors import UpstreamError
 from callgate.model.reply import Notice, Said
+from callgate.task_set import TaskSet
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.link import Link
 from callgate.wire.connection.request_table import NO_TIMEOUT
@@ -41,7 +42,7 @@ class Listening:
         self._loop = asyncio.get_running_loop()
         self._on_notice = on_notice
         self._task: asyncio.Task[None] | None = None
-        self._replaced: set[asyncio.Task[None]] = set()
+        self._replaced = TaskSet()
 
     async def watch(self, uris: Iterable[str]) -> frozenset[str]:
         """Hear of the lists and these resources from now on; those that the server agreed to tell of.
@@ -73,11 +74,10 @@ class Listening:
 
     async def close(self) -> None:
         self.stop()
-        await asyncio.gather(*self._replaced, return_exceptions=True)
+        await self._replaced.wait()
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        self._replaced.add(task)
-        task.add_done_callback(self._replaced.discard)
+        self._replaced.keep(task)
         task.cancel()
 
     async def _listen(self, uris: list[str], acknowledged: "asyncio.Future[frozenset[str]]") -> None:

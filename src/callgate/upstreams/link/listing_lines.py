@@ -6,11 +6,16 @@ called on these connections, and nobody is behind them: what the server asks on 
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from callgate.model.error_codes import UPSTREAM_BUSY
 from callgate.model.errors import UpstreamError
+from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited
+from callgate.task_set import TaskSet
 from callgate.upstreams.child.slots import Expendable, Need
 from callgate.upstreams.link.line import Line
+from callgate.upstreams.link.link import OnUnsolicited
+from callgate.wire.eras.subscription import LIST_CHANGED
 
 # A client lists tools, prompts and resources within a moment of each other, and a server that adds tools when
 # it has been introduced says so by then.
@@ -19,14 +24,23 @@ _IDLE_S = 3.0
 _MAX_LINES = 4
 
 
+_NOBODY = Answer(error=b'{"code":-32601,"message":"This connection only lists: nobody can be asked"}')
+
+
 class ListingLines:
-    def __init__(self, name: str, open_line: Callable[[str], Line]) -> None:
-        """`open_line`: takes what the line declares."""
+    def __init__(
+        self,
+        name: str,
+        open_line: Callable[[str, OnUnsolicited], Line],
+        changed: Callable[[str, str], None],
+    ) -> None:
+        """`open_line`: takes what the line declares. `changed`: is told that, and which list changed."""
         self._name = name
         self._open_line = open_line
+        self._changed = changed
         self._lines: dict[str, Line] = {}
         self._sweep: asyncio.TimerHandle | None = None
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending = TaskSet()
 
     def all(self) -> list[Line]:
         return list(self._lines.values())
@@ -38,7 +52,7 @@ class ListingLines:
         if line is None:
             if len(self._lines) >= _MAX_LINES:
                 self._make_room()
-            line = self._lines[declared] = self._open_line(declared)
+            line = self._lines[declared] = self._open_line(declared, partial(self._hear, declared))
         line.link.used_at = loop.time()
         if self._sweep is None:
             self._sweep = loop.call_later(_IDLE_S, self._end_idle)
@@ -57,17 +71,20 @@ class ListingLines:
         """It is of no use; a link would try again for ever."""
         for declared in [declared for declared, one in self._lines.items() if one is line]:
             del self._lines[declared]
-            task = asyncio.create_task(line.close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            self._ending.start(line.close())
 
     async def close(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
         for line in self.all():
             self.end(line)
-        if self._ending:
-            await asyncio.wait(list(self._ending))
+        await self._ending.wait()
+
+    def _hear(self, declared: str, item: Unsolicited | Undelivered) -> None:
+        if isinstance(item, Asking):
+            item.respond(_NOBODY)
+        elif isinstance(item, Notice) and item.method in LIST_CHANGED.values():
+            self._changed(declared, item.method)
 
     def _make_room(self) -> None:
         idle = [line for line in self.all() if line.is_idle]

@@ -3,8 +3,7 @@
 Rules
 1. `wire.Connection` decides, this carries it out: sends, delivers, cancels, and keeps one timer for the
    earliest deadline.
-2. What the server says on a call's own stream goes to that call; on a pipe it goes to the only call under
-   way; everything else is news for `on_unsolicited`. Its questions are `server_questions`.
+2. Whose the server's notices and questions are is for `server_words` to say.
 """
 
 import asyncio
@@ -16,57 +15,19 @@ from typing import Any
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import OfferKind
-from callgate.model.reply import (
-    Answer,
-    Notice,
-    Paused,
-    Reply,
-    Tell,
-    Undelivered,
-    Unsolicited,
-    tell_nobody,
-)
+from callgate.model.reply import Answer, Notice, Paused, Reply, Tell, Undelivered, Unsolicited, tell_nobody
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.link.call import Call
-from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
-from callgate.upstreams.link.server_questions import ServerQuestions
+from callgate.upstreams.link.server_words import ServerWords
 from callgate.upstreams.transport import Opened
+from callgate.wire.connection import events
 from callgate.wire.connection.connection import Connection, ConnectionState
-from callgate.wire.connection.events import (
-    Answered,
-    AskedBack,
-    Ended,
-    Event,
-    Garbage,
-    Late,
-    Notified,
-    Orphan,
-    Progressed,
-    Send,
-)
-from callgate.wire.connection.incoming import own_id
-from callgate.wire.connection.request_table import Pending
-from callgate.wire.eras.subscription import subscription_of
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import encode_error_object, encode_notification, result_in
 
 _log = logging.getLogger(__name__)
 
-# These are for everybody who listens, whichever call happens to be under way.
-_PUBLIC_NOTICES = frozenset(
-    {
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-    }
-)
-# Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
-_ASKED_FOR_ALL = frozenset(
-    {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-)
 # We ask these ourselves. A healthy server that needs some seconds to start answers the probe of its era late.
 _OUR_HANDSHAKE = frozenset({"initialize", "server/discover"})
 # Whoever holds the question for the client gives up first and cancels the call; this is for questions
@@ -91,17 +52,11 @@ class Traffic:
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
         self._over: Opened | None = None
-        self._questions = ServerQuestions(
-            client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited
-        )
+        self._words = ServerWords(client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited)
         self._is_shared = client is None
         self.drops = False
         self._timer: asyncio.Handle | None = None
         self._timer_at = 0.0  # uvloop has no timer to ask for a deadline that is now
-
-    @property
-    def is_pipe(self) -> bool:
-        return self._over is not None and self._over.is_pipe
 
     @property
     def is_ready(self) -> bool:
@@ -134,7 +89,7 @@ class Traffic:
         # The timer of an older request mostly comes first.
         if self._timer is None or timeout_s is None or now + timeout_s < self._timer_at:
             self._arm()
-        if over is None or not isinstance(sent, Send):
+        if over is None or not isinstance(sent, events.Send):
             return
         if not over.transport.send(sent.frame, rpc_id, method, call.name, call.param_headers):
             self._busy(sent)
@@ -174,13 +129,13 @@ class Traffic:
             self._send(send)
 
     def lost(self, error: UpstreamError) -> None:
-        self._questions.forget_all()
+        self._words.forget_all()
         self._deliver([*self.connection.lost(error, self._loop.time())])
 
     def renew(self, error: UpstreamError) -> None:
         """The server only forgot our session: what is safe to ask twice is asked again, once it knows us."""
         now = self._loop.time()
-        self._questions.forget_all()
+        self._words.forget_all()
         ended = self.connection.lost(error, now)
         self.connection.retrying()
         for event in ended:
@@ -192,7 +147,7 @@ class Traffic:
                 self._deliver([event])
 
     def close(self) -> None:
-        self._questions.forget_all()
+        self._words.forget_all()
         self._deliver([*self.connection.close(self._loop.time())])
         if self._timer is not None:
             self._timer.cancel()
@@ -227,38 +182,40 @@ class Traffic:
             self._deliver([ended])
 
     def paused(self, about: int, retry_ms: int | None) -> None:
-        if (call := self._call(about)) is not None:
+        if (call := self.call_of(about)) is not None:
             call.put(Paused(retry_ms))
 
-    def _deliver(self, events: list[Event] | list[Ended] | list[Ended | Send]) -> None:
-        for event in events:
+    def _deliver(
+        self, happened: list[events.Event] | list[events.Ended] | list[events.Ended | events.Send]
+    ) -> None:
+        for event in happened:
             match event:
-                case Answered():
+                case events.Answered():
                     self._answered(event)
-                case Progressed(pending, params):
+                case events.Progressed(pending, params):
                     pending.call.put(Notice("notifications/progress", params))
-                case Notified(method, params, pending):
-                    self._notified(method, params, pending)
-                case AskedBack():
-                    self._questions.ask(event)
-                case Ended(pending, error, frame):
+                case events.Notified():
+                    self._words.notified(event)
+                case events.AskedBack():
+                    self._words.ask(event)
+                case events.Ended(pending, error, frame):
                     pending.call.put(error)
                     self._say_cancelled(pending.rpc_id, frame)
-                case Send():
+                case events.Send():
                     self._send(event)
-                case Late(progress=bytes() as params) | Orphan(progress=bytes() as params):
+                case events.Late(progress=bytes() as params) | events.Orphan(progress=bytes() as params):
                     self._on_unsolicited(Undelivered("notifications/progress", params))
-                case Late(rpc_id, method, late_s):
+                case events.Late(rpc_id, method, late_s):
                     level = logging.DEBUG if method in _OUR_HANDSHAKE else logging.INFO
                     _log.log(
                         level, "%s: a reply to %s (%d) came %.1f s late", self.name, method, rpc_id, late_s
                     )
-                case Orphan(rpc_id):
+                case events.Orphan(rpc_id):
                     _log.info("%s: a reply to a request that we did not send (%s)", self.name, rpc_id[:40])
-                case Garbage(error):
+                case events.Garbage(error):
                     _log.warning("%s sent something that is not MCP: %s", self.name, error)
 
-    def _answered(self, answered: Answered) -> None:
+    def _answered(self, answered: events.Answered) -> None:
         pending, result = answered.pending, answered.result
         if answered.error is not None:
             pending.call.put(Reply(fault=read_fault(answered.error)))
@@ -268,30 +225,6 @@ class Traffic:
         else:
             pending.call.put(Reply(result=result))
 
-    def _notified(self, method: str, params: bytes, pending: Pending | None) -> None:
-        if method == "notifications/cancelled" and self._questions.take_back(params):
-            return
-        notice = Notice(method, params)
-        call = pending.call if pending is not None else None
-        if (subscription := subscription_of(params)) is not None:
-            call = self._call(own_id(subscription)) or call
-            if call is None:  # of a subscription that is over: the one after it told of it too
-                self._on_unsolicited(Undelivered(method, params))
-                return
-        elif call is None and method not in _PUBLIC_NOTICES:
-            running = [call for call in self.under_way() if not self._questions.is_asked(call)]
-            if method == MESSAGE:
-                running = [call for call in running if call.method not in _ASKED_FOR_ALL]
-            call = running[0] if len(running) == 1 else None
-            if method == MESSAGE and len(running) > 1 and self._is_shared:
-                # It is of one of the calls, and nobody knows of which.
-                self._on_unsolicited(Undelivered(method, params))
-                return
-        if call is None:
-            self._on_unsolicited(notice)
-        elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
-            call.put(notice)
-
     def under_way(self) -> list[Call]:
         """Calls that a message without an address could belong to, the latest last."""
         return [
@@ -300,7 +233,7 @@ class Traffic:
             if pending.method != "subscriptions/listen" and not pending.handshake
         ]
 
-    def _call(self, rpc_id: int) -> Call | None:
+    def call_of(self, rpc_id: int) -> Call | None:
         """The one that is open under our id, unless it is our own handshake."""
         pending = self.connection.find(rpc_id)
         return None if pending is None or pending.handshake else pending.call
@@ -312,7 +245,7 @@ class Traffic:
         self.connection.resume(call.rpc_id, self._loop.time())
         self._arm()
 
-    def answer_back(self, asked: AskedBack, answer: Answer) -> None:
+    def answer_back(self, asked: events.AskedBack, answer: Answer) -> None:
         if asked.epoch != self.connection.epoch or self._over is None:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
@@ -321,17 +254,17 @@ class Traffic:
 
     # ---- sending
 
-    def _send(self, send: Send, call: Call | None = None) -> None:
-        call = call or self._call(send.rpc_id)
+    def _send(self, send: events.Send, call: Call | None = None) -> None:
+        call = call or self.call_of(send.rpc_id)
         if call is None or self._over is None:
             return
         transport = self._over.transport
         if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
 
-    def _busy(self, send: Send) -> None:
+    def _busy(self, send: events.Send) -> None:
         outcome = self.connection.busy(send, self._loop.time())
-        if isinstance(outcome, Ended):
+        if isinstance(outcome, events.Ended):
             self._deliver([outcome])
         else:
             self._arm()

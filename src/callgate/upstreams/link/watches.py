@@ -71,7 +71,7 @@ class Watches:
             for uri in uris:
                 self._wanted.setdefault(uri, set()).add(who)
             if new:
-                await self._subscribe_all(new)
+                await self._change("resources/subscribe", new)
 
     async def remove(self, params: bytes, who: str) -> Reply:
         """`resources/unsubscribe` for one client. Raises UpstreamError."""
@@ -99,24 +99,21 @@ class Watches:
             unwanted = [uri for uri in uris if not self._wanted.get(uri)]
             for uri in unwanted:
                 self._wanted.pop(uri, None)
-            if self._is_modern():
-                await self._watch(list(self._wanted))
-                return
-            for uri in unwanted:
-                await self._ask("resources/unsubscribe", msgspec.json.encode({"uri": uri}))
+            await self._change("resources/unsubscribe", unwanted)
 
     async def renew(self) -> None:
         async with self._changing:
             for uri in [uri for uri, wanted_by in self._wanted.items() if not wanted_by]:
                 del self._wanted[uri]
-            await self._subscribe_all(list(self._wanted))
+            await self._change("resources/subscribe", list(self._wanted))
 
-    async def _subscribe_all(self, uris: list[str]) -> None:
+    async def _change(self, method: str, uris: list[str]) -> None:
+        """Of what is wanted now. A modern server is told all of it."""
         if self._is_modern():
             await self._watch(list(self._wanted))
             return
         for uri in uris:
-            await self._ask("resources/subscribe", msgspec.json.encode({"uri": uri}))
+            await self._ask(method, msgspec.json.encode({"uri": uri}))
 
     async def _subscribe(self, uri: str, params: bytes) -> Reply:
         if not self._is_modern():

@@ -18,10 +18,8 @@ from callgate.model.errors import CallerError
 from callgate.model.wording import clip
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.params import members_decoder, meta_members
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
-
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
 
 # 2025-11-25 has tasks in its core and 2026-07-28 as an extension of another shape (changelog, major 6).
 _ONLY_IN = {Era.LEGACY: "tasks", Era.MODERN: "extensions"}
@@ -35,7 +33,7 @@ class _Mode(msgspec.Struct):
 def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
     """The members of a client's capabilities; what cannot be read declares nothing."""
     try:
-        return _members_decoder.decode(capabilities)
+        return members_decoder.decode(capabilities)
     except NOT_READABLE:
         return {}
 
@@ -121,7 +119,7 @@ def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:
 def _uses_tools(params: bytes) -> bool:
     """(2025-11-25, client/sampling, "Capabilities".)"""
     try:
-        return "tools" in _members_decoder.decode(params)
+        return "tools" in members_decoder.decode(params)
     except NOT_READABLE:
         return False
 
@@ -130,7 +128,7 @@ def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:
     """An empty declaration means forms only ("for backwards compatibility")."""
     try:
         mode = msgspec.json.decode(params or b"{}", type=_Mode).mode
-        modes = _members_decoder.decode(elicitation)
+        modes = members_decoder.decode(elicitation)
     except NOT_READABLE:
         return None  # odd, but for the client to judge
     if mode in modes or (mode == "form" and "url" not in modes) or mode not in ("form", "url"):
@@ -164,17 +162,17 @@ def missing_capability(capability: bytes) -> CallerError:
 
 
 def discover_of(initialize_result: bytes) -> bytes:
-    said = _members_decoder.decode(initialize_result)
+    said = members_decoder.decode(initialize_result)
     members: dict[str, msgspec.Raw] = {
         "resultType": msgspec.Raw(b'"complete"'),
         "supportedVersions": msgspec.Raw(msgspec.json.encode(MODERN_REVISIONS)),
-        "capabilities": _across(said.get("capabilities"), Era.LEGACY),
+        "capabilities": _across(said, Era.LEGACY),
     }
     if "instructions" in said:
         members["instructions"] = said["instructions"]
     # The server may be another one after its next start: not fresh beyond now, not to be shared.
     members["ttlMs"], members["cacheScope"] = msgspec.Raw(b"0"), msgspec.Raw(b'"private"')
-    meta = _members_decoder.decode(_object(said.get("_meta")))
+    meta = meta_members(said)
     if "serverInfo" in said:
         meta[META_SERVER_INFO] = said["serverInfo"]
     members["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
@@ -183,12 +181,12 @@ def discover_of(initialize_result: bytes) -> bytes:
 
 def initialize_of(discover_result: bytes) -> bytes:
     """Speaks the newest legacy revision; whoever hands it to a client says which one was agreed on."""
-    said = _members_decoder.decode(discover_result)
-    meta = _members_decoder.decode(_object(said.get("_meta")))
+    said = members_decoder.decode(discover_result)
+    meta = meta_members(said)
     info = meta.pop(META_SERVER_INFO, msgspec.Raw(b'{"name":"unknown","version":""}'))
     members: dict[str, msgspec.Raw] = {
         "protocolVersion": msgspec.Raw(msgspec.json.encode(LEGACY_REVISIONS[0])),
-        "capabilities": _across(said.get("capabilities"), Era.MODERN),
+        "capabilities": _across(said, Era.MODERN),
         "serverInfo": info,
     }
     if "instructions" in said:
@@ -198,10 +196,6 @@ def initialize_of(discover_result: bytes) -> bytes:
     return msgspec.json.encode(members)
 
 
-def _across(capabilities: msgspec.Raw | None, written_in: Era) -> msgspec.Raw:
-    return msgspec.Raw(capabilities_across(_object(capabilities), written_in))
-
-
-def _object(raw: msgspec.Raw | None) -> bytes:
-    data = bytes(raw) if raw is not None else b""
-    return data if data[:1] == b"{" else b"{}"
+def _across(said: dict[str, msgspec.Raw], written_in: Era) -> msgspec.Raw:
+    raw = bytes(said.get("capabilities", b""))
+    return msgspec.Raw(capabilities_across(raw if raw[:1] == b"{" else b"{}", written_in))

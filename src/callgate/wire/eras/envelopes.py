@@ -70,13 +70,10 @@ def read_modern(peeked: Peek) -> Envelope:
     if revision is None:
         raise CallerError(CALLER_BAD_PARAMS, f"{META_PROTOCOL_VERSION} must be a string")
     capabilities = _bounded(bytes(meta.capabilities), META_CLIENT_CAPABILITIES)
-    name, version = _client_info(meta.client_info)
     return Envelope(
-        era=Era.MODERN,
-        revision=revision,
-        client_name=name,
-        client_version=version,
-        client_info=_info_bytes(meta.client_info),
+        Era.MODERN,
+        revision,
+        *_client_info(meta.client_info),
         capabilities=capabilities,
         progress_token=bytes(meta.progress_token) or None,
         log_level=text_of(meta.log_level),
@@ -105,15 +102,8 @@ def read_initialize(params: bytes) -> Envelope:
     if asked is None:
         raise CallerError(CALLER_BAD_PARAMS, 'initialize needs the param "protocolVersion", a string')
     capabilities = _bounded(bytes(members.capabilities), 'The param "capabilities"')
-    name, version = _client_info(members.client_info)
-    return Envelope(
-        era=Era.LEGACY,
-        revision=asked if asked in LEGACY_REVISIONS else LEGACY_REVISIONS[0],
-        client_name=name,
-        client_version=version,
-        client_info=_info_bytes(members.client_info),
-        capabilities=capabilities,
-    )
+    revision = asked if asked in LEGACY_REVISIONS else LEGACY_REVISIONS[0]
+    return Envelope(Era.LEGACY, revision, *_client_info(members.client_info), capabilities=capabilities)
 
 
 def legacy_envelope(remembered: Envelope, peeked: Peek) -> Envelope:
@@ -140,19 +130,19 @@ def _bounded(capabilities: bytes, what: str) -> bytes:
     return capabilities
 
 
-def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None]:
+def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None, bytes]:
+    """Name, version, and all of it as the client wrote it, for the upstream to see; icons and the like past
+    all measure are dropped."""
+    data = bytes(raw)
+    if data[:1] != b"{":
+        return None, None, b""
+    told = data if len(data) <= _MAX_INFO_BYTES else b""
     try:
-        info = _info_decoder.decode(raw) if bytes(raw)[:1] == b"{" else _Info()
+        info = _info_decoder.decode(data)
     except NOT_READABLE:
-        return None, None
-    return _short(text_of(info.name)), _short(text_of(info.version))
+        return None, None, told
+    return _short(text_of(info.name)), _short(text_of(info.version)), told
 
 
 def _short(text: str | None) -> str | None:
     return None if text is None else text[:_MAX_NAME_CHARS]
-
-
-def _info_bytes(raw: msgspec.Raw) -> bytes:
-    """As the client wrote it, for the upstream to see; icons and the like past all measure are dropped."""
-    info = bytes(raw)
-    return info if info[:1] == b"{" and len(info) <= _MAX_INFO_BYTES else b""

@@ -16,14 +16,13 @@ from callgate.model.error_codes import INVALID_PARAMS
 from callgate.model.reply import RpcFault
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
 from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
+from callgate.wire.params import members_decoder
 
 # 2026-07-28, changelog, minor 6: a resource that is not there.
 _LEGACY_NOT_FOUND = -32002
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".
 URL_ELICITATION_REQUIRED = -32042
 _LEGACY_QUESTION = ("_meta", "task")
-
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def fault_in(fault: RpcFault, era: Era, method: str) -> RpcFault:
@@ -47,7 +46,7 @@ def _names_uri(fault: RpcFault) -> bool:
 def _with_code(fault: RpcFault, code: int) -> RpcFault:
     raw = None
     if fault.raw is not None:
-        members = _members_decoder.decode(fault.raw)
+        members = members_decoder.decode(fault.raw)
         members["code"] = msgspec.Raw(b"%d" % code)
         raw = msgspec.json.encode(members)
     return RpcFault(code, fault.message, fault.data, raw)
@@ -58,7 +57,7 @@ def url_elicitations(fault: RpcFault) -> list[bytes]:
     if fault.code != URL_ELICITATION_REQUIRED or fault.raw is None:
         return []
     try:
-        data = _members_decoder.decode(_members_decoder.decode(fault.raw).get("data", msgspec.Raw(b"{}")))
+        data = members_decoder.decode(members_decoder.decode(fault.raw).get("data", msgspec.Raw(b"{}")))
         asked = msgspec.json.decode(data.get("elicitations", msgspec.Raw(b"[]")), type=list[msgspec.Raw])
     except NOT_READABLE:
         return []
@@ -93,7 +92,7 @@ def answer_in(era: Era, method: str, result: bytes) -> bytes:
 
 def _read(raw: bytes) -> dict[str, msgspec.Raw] | None:
     try:
-        return _members_decoder.decode(raw)
+        return members_decoder.decode(raw)
     except NOT_READABLE:
         return None
 

@@ -14,7 +14,7 @@ import msgspec
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import with_member
+from callgate.wire.params import members_decoder, with_member
 
 # The only ones that may be answered so ("Supported Requests").
 ROUND_TRIP_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
@@ -57,7 +57,6 @@ class Retry:
 
 _required_decoder = msgspec.json.Decoder(InputRequired)
 _retry_decoder = msgspec.json.Decoder(_Retry)
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_input_required(result: bytes) -> InputRequired | None:
@@ -76,7 +75,7 @@ def says_input_required(result: bytes) -> bool:
     if _MARK not in result:
         return False
     try:
-        said = bytes(_members_decoder.decode(result).get("resultType", b""))
+        said = bytes(members_decoder.decode(result).get("resultType", b""))
     except NOT_READABLE:
         return False
     return said == b'"%b"' % _MARK
@@ -100,7 +99,7 @@ def retry_params(params: bytes, responses: Mapping[str, bytes], required: InputR
 
 def first_params(params: bytes) -> bytes:
     """The params without what only a retry carries."""
-    members = _members_decoder.decode(params) if params else {}
+    members = members_decoder.decode(params) if params else {}
     if _RETRY_MEMBERS.isdisjoint(members):
         return params
     return msgspec.json.encode({key: raw for key, raw in members.items() if key not in _RETRY_MEMBERS})
@@ -115,7 +114,7 @@ def read_retry(params: bytes) -> Retry | None:
         if retry.requestState is None:
             return None
         raw = bytes(retry.inputResponses)
-        responses = _members_decoder.decode(raw) if raw[:1] == b"{" else {}
+        responses = members_decoder.decode(raw) if raw[:1] == b"{" else {}
     except NOT_READABLE:
         return None
     return Retry(retry.requestState, {key: bytes(answer) for key, answer in responses.items()})

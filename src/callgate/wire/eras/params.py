@@ -8,7 +8,7 @@ import msgspec
 import callgate
 from callgate.model.envelope import Envelope, Era
 from callgate.wire.eras.capabilities import capabilities_across
-from callgate.wire.params import drop_meta
+from callgate.wire.params import drop_meta, members_decoder
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
     META_CLIENT_CAPABILITIES,
@@ -22,7 +22,6 @@ OUR_INFO = msgspec.json.encode({"name": "callgate", "title": "Callgate", "versio
 _MODERN_KEYS = (META_PROTOCOL_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
 # Without its slash, which some encoders escape. Only a hint: what is decoded decides.
 _MARK = b"protocolVersion"
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def our_envelope(capabilities: str) -> Envelope:
@@ -54,14 +53,12 @@ def meta_of(envelope: Envelope | None) -> bytes:
 
 def with_envelope(params: bytes, envelope: Envelope | None) -> bytes:
     """The same params with the modern envelope beside what `_meta` holds already; one that is there stays."""
-    members = _members_decoder.decode(params) if params else {}
-    raw_meta = bytes(members.get("_meta", b""))
-    meta = _members_decoder.decode(raw_meta) if raw_meta[:1] == b"{" else {}
+    members = members_decoder.decode(params) if params else {}
+    raw_meta = bytes(members.get("_meta", b""))  # as `meta_members`, for each call between the eras
+    meta = members_decoder.decode(raw_meta) if raw_meta[:1] == b"{" else {}
     if META_PROTOCOL_VERSION in meta:
         return params
-    members["_meta"] = msgspec.Raw(
-        msgspec.json.encode({**meta, **_members_decoder.decode(meta_of(envelope))})
-    )
+    members["_meta"] = msgspec.Raw(msgspec.json.encode({**meta, **members_decoder.decode(meta_of(envelope))}))
     return msgspec.json.encode(members)
 
 
@@ -69,7 +66,7 @@ def without_task(params: bytes) -> bytes:
     """The params of a legacy client's call for a modern server, whose tasks are another thing."""
     if b'"task"' not in params and b"\\u" not in params:
         return params
-    members = _members_decoder.decode(params)
+    members = members_decoder.decode(params)
     if members.pop("task", None) is None:
         return params
     return msgspec.json.encode(members)
@@ -83,7 +80,7 @@ def without_envelope(params: bytes) -> bytes:
     """
     if _MARK not in params and b"\\u" not in params:
         return params
-    members = _members_decoder.decode(params)
+    members = members_decoder.decode(params)
     if not drop_meta(members, _MODERN_KEYS):
         return params
     return msgspec.json.encode(members) if members else b""

@@ -11,7 +11,7 @@ import msgspec
 from callgate.model.envelope import Era
 from callgate.model.offers import OfferKind
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import drop_meta
+from callgate.wire.params import drop_meta, members_decoder
 from callgate.wire.revisions import META_RELATED_TASK, META_SERVER_INFO, META_SUBSCRIPTION_ID
 
 CACHEABLE_METHODS = frozenset(
@@ -41,7 +41,6 @@ class _Shape(msgspec.Struct):
 
 
 _shape_decoder = msgspec.json.Decoder(_Shape)
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def to_modern(result: bytes, method: str) -> bytes:
@@ -76,7 +75,7 @@ def without_other_era(result: bytes, method: str, era: Era) -> bytes:
     if not is_legacy and _ESCAPE not in result and _LEGACY_MARK not in result:
         return result
     try:
-        members = _members_decoder.decode(result)
+        members = members_decoder.decode(result)
     except msgspec.DecodeError:  # half a surrogate in a name: the client may make of it what it can
         return result
     before = len(members)
@@ -104,7 +103,7 @@ def definition_across(kind: OfferKind, definition: bytes, era: Era | None) -> by
     member = "outputSchema" if era is Era.MODERN else "execution"
     if member.encode() not in definition and _ESCAPE not in definition:
         return None
-    members = _members_decoder.decode(definition)
+    members = members_decoder.decode(definition)
     if member not in members or (era is Era.MODERN and _is_object_schema(members[member])):
         return None
     del members[member]

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import drop_meta, with_member
+from callgate.wire.params import drop_meta, members_decoder, meta_members, with_member
 from callgate.wire.revisions import META_SUBSCRIPTION_ID
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -24,7 +24,6 @@ LIST_CHANGED = {
 # Without its slash, which some encoders escape; a \u escape can spell any of it. Only a hint: what is decoded
 # decides.
 _MARK = b"subscriptionId"
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def subscription_of(raw: bytes) -> bytes | None:
@@ -32,7 +31,7 @@ def subscription_of(raw: bytes) -> bytes | None:
     if _MARK not in raw and b"\\u" not in raw:
         return None
     try:
-        meta = _members_decoder.decode(_members_decoder.decode(raw).get("_meta", msgspec.Raw(b"{}")))
+        meta = meta_members(members_decoder.decode(raw))
     except NOT_READABLE:
         return None  # the words are there, but not where a subscription is named
     return bytes(meta.get(META_SUBSCRIPTION_ID, b"")) or None
@@ -40,17 +39,16 @@ def subscription_of(raw: bytes) -> bytes | None:
 
 def with_subscription(raw: bytes, rpc_id: bytes) -> bytes:
     """The same object, belonging to that subscription; the rest of its `_meta` stays."""
-    members = _members_decoder.decode(raw) if raw else {}
-    meta = bytes(members.get("_meta", b""))
-    meta = with_member(meta if meta[:1] == b"{" else b"", META_SUBSCRIPTION_ID, rpc_id)
-    return with_member(raw, "_meta", meta)
+    meta = meta_members(members_decoder.decode(raw)) if raw else {}
+    meta[META_SUBSCRIPTION_ID] = msgspec.Raw(rpc_id)
+    return with_member(raw, "_meta", msgspec.json.encode(meta))
 
 
 def without_subscription(raw: bytes) -> bytes:
     """The same object, belonging to no subscription; an empty `_meta` goes."""
     if subscription_of(raw) is None:
         return raw
-    members = _members_decoder.decode(raw)
+    members = members_decoder.decode(raw)
     drop_meta(members, (META_SUBSCRIPTION_ID,))
     return msgspec.json.encode(members)
 

@@ -1,9 +1,10 @@
-"""The questions a server puts to its client (sampling, elicitation, roots), until answered or withdrawn.
+"""What a server says by itself, and to which call it belongs: notices, and the questions that it puts to its
+client (sampling, elicitation, roots), until they are answered or withdrawn.
 
 Rules
 1. A client is asked exactly what it declared for this link. A shared link declared nothing.
-2. A question on a call's own stream goes to that call; on a pipe to the latest one that can take it.
-   Everything else is news for `on_unsolicited`.
+2. What is said on a call's own stream goes to that call. On a pipe a question goes to the latest call that
+   can take it, a notice to the only call under way. Everything else is news for `on_unsolicited`.
 3. A call's time stands still while its client is asked something, and for no longer than a person may think.
 """
 
@@ -16,11 +17,15 @@ import msgspec
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer, Asking, Undelivered, Unsolicited, Withdrawn
+from callgate.model.offers import OfferKind
+from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited, Withdrawn
 from callgate.upstreams.link.call import Call
-from callgate.wire.connection.events import AskedBack
+from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
+from callgate.wire.connection.events import AskedBack, Notified
+from callgate.wire.connection.incoming import own_id
 from callgate.wire.eras.capabilities import lacks, missing_capability
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
+from callgate.wire.eras.subscription import LIST_CHANGED, UPDATED, subscription_of
 from callgate.wire.params import peek
 
 _TOO_MANY = Answer(error=b'{"code":-32603,"message":"Too many questions are open"}')
@@ -29,14 +34,22 @@ _NOBODY_ANSWERED = Answer(error=b'{"code":-32603,"message":"The client did not a
 _PONG = Answer(result=b"{}")
 # A person answers one after the other; a server that asks more than this at once is not asking.
 _MAX_OPEN = 1000
+# These are for everybody who listens, whichever call happens to be under way.
+_PUBLIC_NOTICES = frozenset({*LIST_CHANGED.values(), UPDATED})
+# Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
+_ASKED_FOR_ALL = frozenset(
+    {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
 
 
-class QuestionCarrier(Protocol):
+class WordsCarrier(Protocol):
     """What goes over the link: see `traffic`."""
 
     name: str
 
     def under_way(self) -> list[Call]: ...
+
+    def call_of(self, rpc_id: int) -> Call | None: ...
 
     def pause(self, call: Call) -> None: ...
 
@@ -53,11 +66,11 @@ class _Open(msgspec.Struct):
     clock: asyncio.TimerHandle  # of the person who thinks
 
 
-class ServerQuestions:
+class ServerWords:
     def __init__(
         self,
         client: Envelope | None,
-        carrier: QuestionCarrier,
+        carrier: WordsCarrier,
         thinking_s: Callable[[], float],
         on_unsolicited: Callable[[Unsolicited | Undelivered], None],
     ) -> None:
@@ -79,14 +92,38 @@ class ServerQuestions:
         else:
             self._put(asked, self._to_ask(asked))
 
-    def take_back(self, params: bytes) -> bool:
+    def notified(self, said: Notified) -> None:
+        method, params = said.method, said.params
+        if method == "notifications/cancelled" and self._take_back(params):
+            return
+        call: Call | None = said.pending.call if said.pending is not None else None
+        if (subscription := subscription_of(params)) is not None:
+            call = self._carrier.call_of(own_id(subscription)) or call
+            if call is None:  # of a subscription that is over: the one after it told of it too
+                self._on_unsolicited(Undelivered(method, params))
+                return
+        elif call is None and method not in _PUBLIC_NOTICES:
+            running = [call for call in self._carrier.under_way() if not self._is_asked(call)]
+            if method == MESSAGE:
+                running = [call for call in running if call.method not in _ASKED_FOR_ALL]
+            call = running[0] if len(running) == 1 else None
+            if method == MESSAGE and len(running) > 1 and self._client is None:
+                # It is of one of the calls, and nobody knows of which.
+                self._on_unsolicited(Undelivered(method, params))
+                return
+        if call is None:
+            self._on_unsolicited(Notice(method, params))
+        elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
+            call.put(Notice(method, params))
+
+    def _take_back(self, params: bytes) -> bool:
         """Whether a server's `notifications/cancelled` withdraws a question of its own."""
         found = self._pop(bytes(peek(params).requestId))
         if found is not None:
             self._withdraw(found, params)
         return found is not None
 
-    def is_asked(self, call: Call) -> bool:
+    def _is_asked(self, call: Call) -> bool:
         """Whether it waits for an answer already."""
         return any(one.call is call for one in self._open.values())
 
@@ -117,7 +154,7 @@ class ServerQuestions:
             call: Call = asked.pending.call
             return call if call.may_be_asked else None
         may_be = [call for call in self._carrier.under_way() if call.may_be_asked]
-        running = [call for call in may_be if not self.is_asked(call)]
+        running = [call for call in may_be if not self._is_asked(call)]
         return (running or may_be or [None])[-1]
 
     def _lacks(self, method: str, params: bytes) -> bytes | None:
