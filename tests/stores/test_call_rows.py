@@ -38,7 +38,9 @@ def some_calls(session_id: str) -> list[Exchange]:
         ).exchange
         exchange.annotations = b'{"readOnlyHint":true}' if number % 2 else None
         hop = exchange.hops[0]
-        hop.facts, hop.rpc_id, hop.server_protocol = None, number + 100, "2025-11-25"
+        hop.rpc_id, hop.server_protocol = number + 100, "2025-11-25"
+        if number % 2:
+            hop.facts = None
         if number % 4 == 0:
             hop.params = b'{"name":"native","arguments":{}}'
             hop.started_mono = 10.001

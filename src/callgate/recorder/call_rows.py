@@ -221,7 +221,7 @@ class Calls:
             or not (reply.isascii() or valid_utf8(reply) is reply)
         ):
             return False
-        key = (
+        key: tuple[Any, ...] = (
             exchange.sender,
             exchange.server_name,
             arrival.method,

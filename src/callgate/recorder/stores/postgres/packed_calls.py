@@ -117,10 +117,10 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
     """`place` and `seq`: of the first of these calls."""
     rows: list[bytes] = []
     for at, call in enumerate(calls):
-        _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, *statement = (
-            call
-        )
-        sql, found = statement[2:]
+        (
+            _, ts, session_id, rpc_id, duration_ms, _, request_bytes, response_bytes, _, _, shape, _, _, sql,
+            found,
+        ) = call  # fmt: skip
         rows += (
             _event(
                 len(_EVENT_NAMES), 16, ids[at], 8, ts - _EPOCH_US, 8, duration_ms,
