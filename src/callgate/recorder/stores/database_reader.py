@@ -5,8 +5,9 @@ What other processes recorded is seen when they flush it (`StoreTraits.flush_eve
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from callgate.ports.record_reader import (
     FacetCounts,
     Order,
     RecordPage,
-    Row,
     SeenWrite,
     SourceRequest,
 )
@@ -35,6 +35,7 @@ _FACETS_S = 10.0  # a list is read without its counts too
 class DatabaseReader(ABC):
     _source_requests: str  # SQL for the newest calls of each source; $1: of this one only
     _session_ids: str  # SQL for the ids that begin or end with $1, $2 of them
+    _find_writes: Callable[..., Any]  # writes_between(connection, since, until) of the store
 
     def __init__(self, recorder: Recorder, folder: Path) -> None:
         """`folder`: where files may lie that are gone when they were read."""
@@ -56,9 +57,6 @@ class DatabaseReader(ABC):
     @abstractmethod
     async def read(self, read: Any, kind: ReadKind = ReadKind.PAGE, most_s: float | None = None) -> Any:
         """With a connection of the store's kind; for the other readers of a store too."""
-
-    @abstractmethod
-    async def _writes_between(self, since: datetime, until: datetime) -> list[Row]: ...
 
     @abstractmethod
     async def _dump(self, path: Path, which: EventFilter) -> None:
@@ -86,7 +84,8 @@ class DatabaseReader(ABC):
         return query.counts(await self._table(query.asked, ReadKind.SCAN, _FACETS_S))
 
     async def seen_to_write(self, since: datetime) -> Sequence[SeenWrite]:
-        return by_tool(await self._writes_between(since, datetime.now(UTC).replace(tzinfo=None)))
+        until = datetime.now(UTC).replace(tzinfo=None)
+        return by_tool(await self.read(partial(self._find_writes, since=since, until=until)))
 
     async def export(self, kind: ExportFormat, which: EventFilter) -> AsyncIterator[bytes]:
         async with passing_folder(self._folder) as folder:

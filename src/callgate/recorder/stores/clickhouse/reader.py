@@ -36,6 +36,7 @@ FROM {RECORD} WHERE row_kind = 'gap'
 class ClickhouseReader(DatabaseReader):
     _source_requests = read_events.SOURCE_REQUESTS
     _session_ids = read_events.SESSION_IDS
+    _find_writes = staticmethod(read_writes.writes_between)
 
     def __init__(self, recorder: Recorder, store: ClickhouseStore, folder: Path) -> None:
         super().__init__(recorder, folder)
@@ -122,9 +123,6 @@ class ClickhouseReader(DatabaseReader):
             return stats_of(read_events.stats_answers(rows), stretch, width)
 
         return await self.read(read, ReadKind.SCAN)
-
-    async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
-        return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
     async def _dump(self, path: Path, which: EventFilter) -> None:
         wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))

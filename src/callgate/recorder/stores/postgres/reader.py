@@ -49,6 +49,7 @@ SELECT (SELECT coalesce(sum(events), 0) FROM {STORE}.batches) + (SELECT count(*)
 class PostgresReader(DatabaseReader):
     _source_requests = read_events.SOURCE_REQUESTS
     _session_ids = read_events.SESSION_IDS
+    _find_writes = staticmethod(read_writes.writes_between)
 
     def __init__(self, recorder: Recorder, store: PostgresStore, folder: Path) -> None:
         super().__init__(recorder, folder)
@@ -147,9 +148,6 @@ class PostgresReader(DatabaseReader):
 
     def _facet_query(self, which: EventFilter) -> FacetQuery:
         return read_events.facet_query(which, TRAITS.text_reach_s)
-
-    async def _writes_between(self, since: datetime, until: datetime) -> list[Row]:
-        return await self.read(lambda connection: read_writes.writes_between(connection, since, until))
 
     async def _dump(self, path: Path, which: EventFilter) -> None:
         wanted = read_events.exported(read_events.where(which, TRAITS.text_reach_s))
