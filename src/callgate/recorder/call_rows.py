@@ -302,7 +302,8 @@ class Columns:
             ids, ts, sessions, self._rpc_ids, durations, hop_ms, self.requests, self.responses, hop_rpc_ids,
             hop_started, places, hop_requests, hop_responses, sql, rows,
         ) = columns  # fmt: skip
-        self._statements: list[str] = [text for text in sql if text is not None]
+        has_sql = sql.count(None) < len(sql)
+        self._statements: list[str] = [text for text in sql if text is not None] if has_sql else []
         self._hop_bodies: list[bytes] = [body for body in hop_requests + hop_responses if body is not None]
         self.own = CallColumns(
             msgspec.Raw(_encode(shapes)),
@@ -320,8 +321,8 @@ class Columns:
             places if len(shapes) > 1 else (),
             _texts(hop_requests) if self._hop_bodies else (),
             _texts(hop_responses) if self._hop_bodies else (),
-            sql if self._statements else (),
-            rows if self._statements else (),
+            sql if has_sql else (),
+            rows if has_sql else (),
         )
 
     @property
@@ -332,9 +333,10 @@ class Columns:
     @property
     def said(self) -> list[bytes]:
         """All that others chose. The rest is ours: ids, moments, numbers."""
-        statements = [text.encode() for text in self._statements]
-        bodies = (*self._hop_bodies, *self.requests, *self.responses)
-        return [self.own.shapes, *self._rpc_ids, *statements, *bodies]
+        said = [self.own.shapes, *self._rpc_ids, *self._hop_bodies, *self.requests, *self.responses]
+        if self._statements:
+            said += [text.encode() for text in self._statements]
+        return said
 
     def json(self) -> bytes:
         return _encode(self.own)

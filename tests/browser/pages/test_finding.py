@@ -13,6 +13,7 @@ from browser.page_watch import PageWatch
 from browser.past import PastCall, PastSession, write_past
 from browser.sight import expect_loaded, expect_total, ids, row, rows
 from playwright.async_api import Browser, Locator, Page, Route, expect
+from waiting import until
 
 from callgate.model.exchange import Outcome
 
@@ -67,8 +68,12 @@ async def show(page: Page, stage: Stage, query: str = "", total: int = CALLS) ->
 async def expect_order(page: Page, stage: Stage, order: str) -> None:
     wanted = [call["id"] for call in await stage.calls(order=order)]
     await expect(rows(page).first).to_have_attribute("data-call", wanted[0])
-    shown = await ids(page)
-    assert shown == wanted[: len(shown)]
+
+    async def is_shown() -> bool:
+        shown = await ids(page)  # in pieces: the list may change while it is read
+        return shown == wanted[: len(shown)]
+
+    await until(is_shown)
 
 
 async def test_search_needs_no_enter_and_gives_up_a_question_that_is_no_longer_asked(

@@ -300,7 +300,10 @@ KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
         (archive_of({}, MANIFEST | {"format": 2}), "was written by a newer Callgate"),
     ],
     # An archive holds the time: in each process of a test run the ids would be others, and none would begin.
-    ids=["no archive", "cut", "no manifest", "other bytes", "path", "link", "newer"],
+    ids=[
+        *("no archive", "cut", "no manifest", "other bytes", "path", "link", "device", "path inside"),
+        *("absolute path", "newer"),
+    ],
 )
 async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: bytes, words: str) -> None:
     archive = tmp_path / "backup.tar.gz"

@@ -76,6 +76,7 @@ async def test_an_answer_is_bound_to_what_was_shown(tmp_path: Path) -> None:
     async with staged(actor) as stage:
         base = f"http://127.0.0.1:{stage.port}"
         await stage.until_state("one", "up")
+        await until(lambda: asyncio.to_thread(_pinned, f"{base}/api/v1/trust"))  # by its first list
 
         async def shown(description: str) -> str:
             actor.offer(tools=[{**ADD, "description": description}, PLAY])
@@ -103,6 +104,10 @@ async def test_an_answer_is_bound_to_what_was_shown(tmp_path: Path) -> None:
         assert (status, problem["code"]) == (412, "caller.stale")
         status, told = await asyncio.to_thread(_post, url, {"items": [{**named, "digest": second}]})
         assert (status, told["held"]) == (200, 0)
+
+
+def _pinned(url: str) -> bool:
+    return any(one["pinned"] for one in _get(url)["servers"])
 
 
 def _get(url: str) -> Any:
