@@ -14,7 +14,8 @@ from recorder.happenings import ROW_REDACTOR, a_session, opened, settled
 from callgate.model.exchange import EndedBy, Exchange, Outcome, Settlement, StatementFacts, Trace
 from callgate.model.identity import Principal
 from callgate.recorder.build_rows import event_row
-from callgate.recorder.call_rows import Calls, read_event_rows
+from callgate.recorder.call_columns import read_event_rows
+from callgate.recorder.call_rows import Calls
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Grouper

@@ -13,7 +13,7 @@ from recorder.happenings import ROW_REDACTOR, a_session, opened, settled
 from callgate.model.events import ExchangeOpened
 from callgate.recorder import group_writer
 from callgate.recorder.asides import Asides
-from callgate.recorder.call_rows import read_event_rows
+from callgate.recorder.call_columns import read_event_rows
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Group
 from callgate.recorder.group_writer import GroupWriter

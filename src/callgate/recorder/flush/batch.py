@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from callgate.recorder.call_rows import read_event_rows
+from callgate.recorder.call_columns import read_event_rows
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.rows import GapRow, micros
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from callgate.ports.record_reader import TOOL_CALL
-from callgate.recorder.call_rows import WrittenCalls, read_calls
+from callgate.recorder.call_columns import WrittenCalls, read_calls
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Bodies, Frame
 from callgate.recorder.rows import EventRow, GapRow, SessionRow

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from callgate.recorder.call_rows import CallColumns, CallShape
+from callgate.recorder.call_columns import CallColumns, CallShape
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.stores.duckdb.body_columns import BodyColumns

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from struct import Struct
 
-from callgate.recorder.call_rows import Call, CallShape, WrittenCalls
+from callgate.recorder.call_columns import Call, CallShape, WrittenCalls
 from callgate.recorder.journal.frames import Bodies
 from callgate.recorder.stores.batch_rows import CALLS_AT_ONCE
 

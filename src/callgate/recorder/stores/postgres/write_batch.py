@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from callgate.ports.record_store import AlreadyStoredError, StoreBusyError
 from callgate.postgres_connection import Connection
-from callgate.recorder.call_rows import WrittenCalls
+from callgate.recorder.call_columns import WrittenCalls
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import Bodies
 from callgate.recorder.read.pages import EPOCH
