@@ -18,6 +18,7 @@ from stat import S_ISREG
 from typing import Any, Literal, cast
 
 from callgate.config.whole_file import alone_in, whole_file
+from callgate.model.trust import SINGLE_KINDS
 
 VERSION = 1
 _HEAD = """\
@@ -31,7 +32,6 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 Section = Literal["instructions", "prompts", "server", "templates", "tools"]
 SECTIONS: tuple[Section, ...] = ("instructions", "prompts", "server", "templates", "tools")
-_SINGLE: tuple[Section, ...] = ("instructions", "server")  # there is one of it, without a name
 
 
 class LockProblemError(Exception):
@@ -125,7 +125,7 @@ def write_lock(lock: Lock) -> str:
         lines.append(f"\n[{place}]\nseen = [{seen}]\n")
         for section in SECTIONS:
             for name, pin in sorted(pins.pins.get(section, {}).items()):
-                inner = section if section in _SINGLE else f"{section}.{_key(name)}"
+                inner = section if section in SINGLE_KINDS else f"{section}.{_key(name)}"
                 lines.append(f"\n[{place}.{inner}]\n{_pin(pin)}")
     return "".join([*lines, f"\n{_END}\n"])
 
@@ -188,7 +188,7 @@ def parse_lock(text: str) -> Lock:
 
 
 def _server(table: dict[str, Any]) -> ServerPins:
-    named = {**table, **{section: {"": table[section]} for section in _SINGLE if section in table}}
+    named = {**table, **{section: {"": table[section]} for section in SINGLE_KINDS if section in table}}
     pins = {section: dict(_pins(named[section])) for section in SECTIONS if section in named}
     seen = table["seen"]  # without it all that is new would be accepted as at first sight
     if not isinstance(seen, list) or not set(cast("list[Any]", seen)) <= set(SECTIONS):
