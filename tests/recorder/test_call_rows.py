@@ -39,6 +39,17 @@ _FACTS = st.builds(
     truncated=st.booleans(),
 )
 
+# Requests that differ in their names, in more, or not at all; names that do not end where they seem to.
+_NAMED_BY_CLIENTS = [b'"a__b"', '"größe"'.encode(), b'"a\\"b"', b'"', b'""', b"7"]
+_NAMED_TO_SERVER = [b'"b"', '"ü"'.encode(), b'"\\"b"', b'"a__b"', b'""', b"7"]
+_REST = [b',"arguments":{"x":"\xc3\xbc"}}', b',"arguments":{"x":2}}', b"}", b""]
+
+
+def _named(names: list[bytes]) -> st.SearchStrategy[bytes]:
+    return st.builds(
+        lambda name, rest: b'{"name":' + name + rest, st.sampled_from(names), st.sampled_from(_REST)
+    )
+
 
 def a_call(session_id: str = "s-1", **changed: Any) -> Exchange:
     """Ordinary: answered by one server, and nothing else to tell."""
@@ -52,7 +63,7 @@ def calls_of_clients(draw: st.DrawFn) -> Exchange:
     bodies = st.sampled_from([b'{"x":1}', b"[]", '{"ü":"ß"}'.encode(), b'{"text":"a\\nb"}'])
     exchange = a_call(
         draw(_NAMES),
-        params=draw(bodies),
+        params=draw(bodies | _named(_NAMED_BY_CLIENTS)),
         reply=draw(bodies),
         rpc_id=draw(st.sampled_from([b"1", b'"one"', b"12345678901234567890"])),
         server_version=draw(st.none() | _NAMES),
@@ -63,7 +74,7 @@ def calls_of_clients(draw: st.DrawFn) -> Exchange:
     exchange.annotations = draw(st.sampled_from([None, b"", b'{"readOnlyHint":true}', b"\xff"]))
     hop = exchange.hops[0]
     hop.rpc_id, hop.server_protocol = draw(st.none() | st.integers(0, 2**40)), draw(st.none() | _NAMES)
-    hop.params, hop.result = draw(bodies), draw(bodies)
+    hop.params, hop.result = draw(bodies | _named(_NAMED_TO_SERVER)), draw(bodies)
     hop.facts = draw(st.none() | _FACTS)
     hop.started_mono, hop.ended_mono, exchange.settled_mono = (draw(_MOMENTS) for _ in range(3))
     return exchange
@@ -81,7 +92,20 @@ def test_ordinary_calls_give_exactly_the_rows_that_each_would_have_made(exchange
     assert calls.event_rows() == expected
     for row in expected:
         row.request_json = row.response_json = None
-    assert msgspec.json.encode(read_event_rows(calls.columns().json())) == msgspec.json.encode(expected)
+    columns = calls.columns()
+    read = read_event_rows(columns.json(), columns.requests)
+    assert msgspec.json.encode(read) == msgspec.json.encode(expected)
+
+
+def test_a_request_that_was_only_given_another_name_is_journalled_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    call = a_call(params=b'{"name":"shop__buy","arguments":{"what":"only once"}}')
+    call.hops[0].params = b'{"name":"buy","arguments":{"what":"only once"}}'
+    (frame,) = journal.write(call).frames[CALLS]
+    assert journal.writer.path.read_bytes().count(b"only once") == 1
+    assert frame.bodies is not None
+    (row,) = read_event_rows(frame.rows_json, frame.bodies.requests)
+    assert (row.hops[0].same_request, row.hops[0].request_json) == (False, call.hops[0].params.decode())
 
 
 def _with_error(exchange: Exchange) -> None:

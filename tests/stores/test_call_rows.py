@@ -44,6 +44,8 @@ def some_calls(session_id: str) -> list[Exchange]:
         if number % 4 == 0:
             hop.params = b'{"name":"native","arguments":{}}'
             hop.started_mono = 10.001
+        if number % 4 == 1:
+            hop.params = exchange.arrival.params.replace(b'"t"', b'"native%d"' % (number % 3))
         made.append(exchange)
     return made
 

@@ -1,5 +1,7 @@
 """What ordinary calls (`call_rows`) look like in a frame of the journal, and reading them as whole rows."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from callgate.model.exchange import EndedBy, Outcome
@@ -29,8 +31,14 @@ class CallShape(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
     rule: str | None = None
     tables: tuple[str, ...] | None = None
     truncated: bool | None = None
+    # Where calls were sent on under another name: their hop's request begins with this, in ASCII, and goes on
+    # like the call's behind as many characters.
+    sent_start: str | None = None
+    sent_cut: int | None = None
 
 
+# Which of them are a column of an event, and not of its hop.
+SHARED_COLUMNS = CallShape.__struct_fields__[:-2]
 # What is a call's own, in the order of the columns of `CallColumns`.
 Call = tuple[
     str, int, str, str, float, float, int, int, int | None, float, int, str | None, str | None,
@@ -89,7 +97,7 @@ _decode = msgspec.json.Decoder(CallColumns).decode
 _decode_shapes = msgspec.json.Decoder(list[CallShape]).decode
 
 
-def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
+def _event_row(call: Call, shapes: list[CallShape], seq: int, request: bytes | memoryview) -> EventRow:
     (
         event_id,
         ts,
@@ -108,6 +116,8 @@ def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
         rows,
     ) = call
     shape = shapes[place]
+    if shape.sent_start is not None:
+        hop_request = shape.sent_start + str(request[shape.sent_cut :], "utf-8", "replace")
     hop = HopRow(
         shape.server_name,
         True,
@@ -155,8 +165,12 @@ def _event_row(call: Call, shapes: list[CallShape], seq: int) -> EventRow:
     )
 
 
-def event_rows(calls: list[Call], shapes: list[CallShape], first_seq: int) -> list[EventRow]:
-    return [_event_row(call, shapes, seq) for seq, call in enumerate(calls, first_seq)]
+def event_rows(
+    calls: list[Call], shapes: list[CallShape], first_seq: int, requests: Sequence[bytes | memoryview]
+) -> list[EventRow]:
+    """`requests`: their bodies. Raises ValueError: there are more or fewer."""
+    numbered = zip(calls, requests, range(first_seq, first_seq + len(calls)), strict=True)
+    return [_event_row(call, shapes, seq, request) for call, request, seq in numbered]
 
 
 class WrittenCalls(msgspec.Struct, gc=False):
@@ -180,7 +194,10 @@ def read_calls(calls_json: bytes) -> WrittenCalls:
     return WrittenCalls(shapes, calls, written.seq)
 
 
-def read_event_rows(calls_json: bytes) -> list[EventRow]:
-    """Whole rows, without bodies. Raises as `read_calls`."""
+def read_event_rows(calls_json: bytes, requests: Sequence[bytes | memoryview]) -> list[EventRow]:
+    """Whole rows, without bodies; `requests` are those of the frame. Raises as `read_calls`."""
     written = read_calls(calls_json)
-    return event_rows(written.calls, written.shapes, written.first_seq)
+    try:
+        return event_rows(written.calls, written.shapes, written.first_seq, requests)
+    except ValueError:
+        raise msgspec.DecodeError("calls without their requests") from None

@@ -11,6 +11,8 @@ Rules
 2. A frame's shapes are in the frame: it can be read without the one before it.
 3. The bodies lie beside the JSON, as those of whole rows do.
 4. What is a call's own is written column by column: no object for a call, no name in its JSON.
+5. A call that was only given another name on its way to the server (`/mcp`) does not tell its request twice:
+   its shape says how the server's begins.
 """
 
 from collections.abc import Iterable
@@ -27,6 +29,9 @@ from callgate.recorder.rows import EventRow
 # Python 3.11 needs 0.1 µs to find a member of an enumeration.
 _ANSWERED, _UPSTREAM = Outcome.ANSWERED, EndedBy.UPSTREAM
 _encode = msgspec.json.Encoder().encode
+_NAME = b'{"name":"'  # as most clients begin
+_NAME_AT = len(_NAME)
+_NO_FACTS = (None,) * 7  # of a statement
 
 
 # A call as it was added, its bodies in the place of their lengths, and texts as bytes.
@@ -105,6 +110,18 @@ class Calls:
                 facts.tables,
                 facts.truncated,
             )
+        sent_body = None
+        if sent is not params and sent != params:
+            cut, start = params.find(b'"', _NAME_AT) + 1, sent[: sent.find(b'"', _NAME_AT) + 1]
+            if (
+                params[cut:] == sent[len(start) :]
+                and params.startswith(_NAME)
+                and start.startswith(_NAME)
+                and (params[:cut] + start).isascii()
+            ):
+                key += (() if facts is not None else _NO_FACTS) + (start.decode(), cut)  # rule 5
+            else:
+                sent_body = sent
         place = self._places.get(key)
         if place is None:
             is_notice = arrival.method.startswith("notifications/")
@@ -126,7 +143,7 @@ class Calls:
                 hop.rpc_id,
                 (started_mono - opened_mono) * 1000,
                 place,
-                None if sent is params or sent == params else sent,
+                sent_body,
                 None if result is reply or result == reply else result,
                 sql,
                 rows,
@@ -143,7 +160,7 @@ class Calls:
         if not self._calls:
             return []
         columns = self.columns()
-        rows = event_rows(columns.own.calls(), self._shapes, self.first_seq)
+        rows = event_rows(columns.own.calls(), self._shapes, self.first_seq, columns.requests)
         for row, request, response in zip(rows, columns.requests, columns.responses, strict=True):
             row.request_json, row.response_json = request, response
         return rows

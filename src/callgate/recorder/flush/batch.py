@@ -67,7 +67,7 @@ class Batch:
         calls, self.frames[CALLS] = self.frames[CALLS], []
         for frame in calls:
             try:
-                rows = read_event_rows(frame.rows_json)
+                rows = read_event_rows(frame.rows_json, frame.bodies.requests if frame.bodies else ())
             except msgspec.DecodeError:
                 rows = []
             if len(rows) != frame.count:

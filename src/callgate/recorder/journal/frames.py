@@ -37,6 +37,10 @@ class Bodies:
         """Its request and response."""
         return self._body(place), self._body(self.count + place)
 
+    @property
+    def requests(self) -> list[memoryview]:
+        return [self._body(place) for place in range(self.count)]
+
     def texts(self, place: int) -> tuple[str | None, str | None]:
         request, response = self.of_row(place)
         return str(request, "utf-8", "replace") or None, str(response, "utf-8", "replace") or None

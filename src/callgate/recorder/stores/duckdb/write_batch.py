@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from callgate.recorder.call_columns import CallColumns, CallShape
+from callgate.recorder.call_columns import SHARED_COLUMNS, CallColumns
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIONS, Frame
 from callgate.recorder.stores.duckdb.body_columns import BodyColumns
@@ -44,9 +44,10 @@ _CALL_KINDS = {
     "request_bytes": "BIGINT", "response_bytes": "BIGINT", "shape": "INTEGER", "rows": "BIGINT",
 }  # fmt: skip
 _CALL_COLUMNS = [name for name in CallColumns.__struct_fields__ if name not in ("shapes", "seq")]
-_SHARED_COLUMNS = {name: EVENT_COLUMNS[name] for name in CallShape.__struct_fields__}
+_SHARED = {name: EVENT_COLUMNS[name] for name in SHARED_COLUMNS}
+_SHARED_SHAPE = _shape(_SHARED, sent_start='"VARCHAR"', sent_cut='"INTEGER"')
 _CALLS_SHAPE = (
-    f'{{"shapes": [{_shape(_SHARED_COLUMNS)}], "seq": "BIGINT", '
+    f'{{"shapes": [{_SHARED_SHAPE}], "seq": "BIGINT", '
     + ", ".join(f'"{name}": ["{_CALL_KINDS.get(name, "VARCHAR")}"]' for name in _CALL_COLUMNS)
     + "}"
 )
@@ -105,11 +106,16 @@ FROM (FROM (FROM stage LIMIT {count} OFFSET {first}) POSITIONAL JOIN bodies)
 _HOPS_OF_CALLS = """
 INSERT INTO {day}.rpc_event_upstreams BY NAME
 SELECT id AS event_id, server_name, true AS ok, hop_ms AS duration_ms, hop_rpc_id AS rpc_id,
-    hop_request IS NULL AS same_request, hop_response IS NULL AS same_response,
-    hop_request AS request_json, hop_response AS response_json, false AS cached,
+    hop_request IS NULL AND sent_start IS NULL AS same_request, hop_response IS NULL AS same_response,
+    {request} AS request_json, hop_response AS response_json, false AS cached,
     server_version, server_protocol, coalesce(hop_started_ms, 0) AS started_ms
-FROM stage
+FROM (FROM (FROM stage LIMIT {count} OFFSET {first}) POSITIONAL JOIN bodies)
 """
+_SENT_AS_TOLD = _HOPS_OF_CALLS.replace("{request}", "hop_request").replace(" POSITIONAL JOIN bodies", "")
+_SENT_RENAMED = _HOPS_OF_CALLS.replace(
+    "{request}", "coalesce(sent_start || substr(request_json, sent_cut + 1), hop_request)"
+)
+_RENAMED = b'"sent_start":'
 _WAS_OPEN = b'"was_open":true'
 _FORGET_OPEN = "DELETE FROM {day}.rpc_open WHERE id IN (SELECT id FROM stage WHERE was_open)"
 _NEW = """
@@ -178,14 +184,14 @@ def write_rows(connection: duckdb.DuckDBPyConnection, day: str, batch: Batch) ->
             raise duckdb.InvalidInputException("A frame holds other rows than it says")
         return True
 
-    def insert_with_bodies(statement: str, frames: list[Frame]) -> None:
+    def insert_with_bodies(statements: str, frames: list[Frame]) -> None:
         """A row and its bodies are joined by their place."""
         first = 0
         for piece in _pieces(frames):
             count = sum(frame.count for frame in piece)
             connection.register("bodies", BodyColumns(frame.bodies for frame in piece if frame.bodies))
             try:
-                connection.execute(statement.format(day=day, first=first, count=count))
+                connection.execute(statements.format(day=day, first=first, count=count))
             finally:
                 connection.unregister("bodies")
             first += count
@@ -201,11 +207,15 @@ def write_rows(connection: duckdb.DuckDBPyConnection, day: str, batch: Batch) ->
         if any(_WAS_OPEN in frame.rows_json for frame in batch.frames[EVENTS]):
             connection.execute(_FORGET_OPEN.format(day=day))
     if stage(CALLS, _STAGE_CALLS):
-        insert_with_bodies(_CALLS, batch.frames[CALLS])
-        connection.execute(_HOPS_OF_CALLS.format(day=day))
+        insert_with_bodies(f"{_CALLS}; {_hops_of_calls(batch.frames[CALLS])}", batch.frames[CALLS])
         connection.execute(_SUMS.format(day=day, new=_NEW_OF_CALLS))
     if stage(GAPS, _STAGE.format(shape=_GAP_SHAPE)):
         connection.execute(_GAPS.format(day=day))
+
+
+def _hops_of_calls(frames: list[Frame]) -> str:
+    """The statement; most of the time the bodies are not needed for it."""
+    return _SENT_RENAMED if any(_RENAMED in frame.rows_json for frame in frames) else _SENT_AS_TOLD
 
 
 def _pieces(frames: list[Frame]) -> Iterator[list[Frame]]:

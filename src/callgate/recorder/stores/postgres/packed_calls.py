@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from struct import Struct
 
-from callgate.recorder.call_columns import Call, CallShape, WrittenCalls
+from callgate.recorder.call_columns import SHARED_COLUMNS, Call, CallShape, WrittenCalls
 from callgate.recorder.journal.frames import Bodies
 from callgate.recorder.stores.batch_rows import CALLS_AT_ONCE
 
@@ -19,7 +19,6 @@ _END = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
 _EPOCH_US = 946_684_800_000_000  # 2000-01-01, from which PostgreSQL counts
 
-_SHAPE_COLUMNS = CallShape.__struct_fields__
 _EVENT_OWN = [
     "id", "ts", "duration_ms", "request_bytes", "response_bytes", "request_tokens", "response_tokens",
     "place", "seq", "session_id", "rpc_id", "sql", "rows",
@@ -32,7 +31,7 @@ _LEG_OWN = ["event_id", "leg", "duration_ms", "started_ms", "rpc_id", "same_requ
 _LEG_SHAPE = ("server_name", "server_version", "server_protocol")
 _LEG_ALIKE = {"ok": True, "cached": False}
 
-_EVENT_NAMES = [*_EVENT_OWN, *_SHAPE_COLUMNS, *_EVENT_ALIKE]
+_EVENT_NAMES = [*_EVENT_OWN, *SHARED_COLUMNS, *_EVENT_ALIKE]
 _BODY_NAMES = ["id", "leg", "request_json", "response_json"]
 _LEG_NAMES = [*_LEG_OWN, *_LEG_SHAPE, *_LEG_ALIKE]
 
@@ -69,6 +68,10 @@ _ALIKE_OF_EVENTS = b"".join(map(_packed, _EVENT_ALIKE.values()))
 _ALIKE_OF_LEGS = b"".join(map(_packed, _LEG_ALIKE.values()))
 
 
+# Of a shape: how the requests begin that its calls' hops sent, and where they go on like the calls' own.
+_Start = tuple[bytes, int]
+
+
 class PackedRows:
     """Of one table, in pieces."""
 
@@ -100,16 +103,20 @@ class PackedCalls:
     def add(self, written: WrittenCalls, bodies: Bodies | None, first_place: int) -> None:
         """`first_place`: of these calls in their batch. Raises ValueError and struct.error for values that do
         not fit their columns."""
-        of_event = [_shape_values(shape, _SHAPE_COLUMNS) + _ALIKE_OF_EVENTS for shape in written.shapes]
+        of_event = [_shape_values(shape, SHARED_COLUMNS) + _ALIKE_OF_EVENTS for shape in written.shapes]
         of_leg = [_shape_values(shape, _LEG_SHAPE) + _ALIKE_OF_LEGS for shape in written.shapes]
+        starts: list[_Start | None] = [
+            None if shape.sent_start is None else (shape.sent_start.encode(), shape.sent_cut or 0)
+            for shape in written.shapes
+        ]
         for first in range(0, len(written.calls), CALLS_AT_ONCE):
             time.sleep(self._pause_s)
             some = written.calls[first : first + CALLS_AT_ONCE]
             ids = [bytes.fromhex(call[0].replace("-", "")) for call in some]
             seq = written.first_seq + first
             self.tables["rpc_events"].add(_events(some, ids, of_event, first_place + first, seq))
-            self.tables["rpc_event_upstreams"].add(_legs(some, ids, of_leg))
-            self.tables["rpc_bodies"].add(_bodies(some, ids, bodies, first))
+            self.tables["rpc_event_upstreams"].add(_legs(some, ids, of_leg, starts))
+            self.tables["rpc_bodies"].add(_bodies(some, ids, bodies, first, starts))
         self.count += len(written.calls)
 
 
@@ -136,14 +143,16 @@ def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: i
     return rows
 
 
-def _legs(calls: list[Call], ids: list[bytes], of_shape: list[bytes]) -> list[bytes]:
+def _legs(
+    calls: list[Call], ids: list[bytes], of_shape: list[bytes], starts: list[_Start | None]
+) -> list[bytes]:
     rows: list[bytes] = []
     for call_id, call in zip(ids, calls, strict=True):
         hop_ms, (hop_rpc_id, started_ms, shape, request, response) = call[5], call[8:13]
         rows += (
             _leg(len(_LEG_NAMES), 16, call_id, 2, 1, 8, hop_ms, 8, started_ms),
             _NULL if hop_rpc_id is None else _text(str(hop_rpc_id)),
-            _TRUE if request is None else _FALSE,
+            _TRUE if request is None and starts[shape] is None else _FALSE,
             _TRUE if response is None else _FALSE,
             of_shape[shape],
         )
@@ -151,7 +160,11 @@ def _legs(calls: list[Call], ids: list[bytes], of_shape: list[bytes]) -> list[by
 
 
 def _bodies(
-    calls: list[Call], ids: list[bytes], bodies: Bodies | None, first: int
+    calls: list[Call],
+    ids: list[bytes],
+    bodies: Bodies | None,
+    first: int,
+    starts: list[_Start | None],
 ) -> list[bytes | memoryview]:
     """`first`: which of the bodies' rows is the first of these calls."""
     rows: list[bytes | memoryview] = []
@@ -161,10 +174,16 @@ def _bodies(
             rows.append(_body(len(_BODY_NAMES), 16, ids[at], 2, 0))
             rows += (_length(len(request)), request) if request else (_NULL,)
             rows += (_length(len(response)), response) if response else (_NULL,)
-        hop_request, hop_response = call[11:13]
-        if hop_request is not None or hop_response is not None:
+        shape, hop_request, hop_response = call[10:13]
+        start = starts[shape]
+        if start is not None or hop_request is not None or hop_response is not None:
             rows.append(_body(len(_BODY_NAMES), 16, ids[at], 2, 1))
-            rows += (_packed(hop_request), _packed(hop_response))
+            if start is None:
+                rows.append(_packed(hop_request))
+            else:
+                begin, cut = start
+                rows += (_length(len(begin) + len(request) - cut), begin, request[cut:])
+            rows.append(_packed(hop_response))
     return rows
 
 
