@@ -9,8 +9,9 @@ from edge.http_probe import INITIALIZE, JSON_HEADERS, MODERN_META, HttpProbe, is
 from waiting import until
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.http1 import ClientConnection, Service
+from callgate.edge.http.http1 import ClientConnection
 from callgate.edge.http.message import HttpRequest, Responder
+from callgate.edge.http.service import Service
 from callgate.model.errors import CallgateError
 
 GET = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from callgate.edge.http.http1 import ClientConnection, Service
+from callgate.edge.http.http1 import ClientConnection
+from callgate.edge.http.service import Service
 from callgate.edge.stream_client import STOP_GRACE_S
 from callgate.edge.turned_away import TurnedAway
 from callgate.model.error_codes import CALLER_TIMEOUT

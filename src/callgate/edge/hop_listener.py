@@ -18,9 +18,9 @@ from copy import copy
 
 from callgate.edge.connections import AcceptedConnection, Connections
 from callgate.edge.hops.passed_message import passed_request
-from callgate.edge.http.http1 import Service
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
+from callgate.edge.http.service import Service
 from callgate.edge.listener import Listener, is_mcp_endpoint
 from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError

@@ -30,8 +30,8 @@ from callgate.edge.gate import (
     identify,
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.http1 import Service
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
+from callgate.edge.http.service import Service
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses

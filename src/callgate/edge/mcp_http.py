@@ -1,8 +1,8 @@
 """Streamable HTTP of both eras on one path: reads the visit, decides the era, hands it to that era's half."""
 
 from callgate.edge.hops.passing_on import PassingOn
-from callgate.edge.http.http1 import Handler
 from callgate.edge.http.message import Beginner, Responder
+from callgate.edge.http.service import Handler
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope
 from callgate.edge.plain_http import PlainHttp

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import msgspec
 
 from callgate.edge.hops.passed_message import deliver, is_elsewhere, passed_back
-from callgate.edge.http.http1 import Handler
 from callgate.edge.http.message import Begun, BegunOwner, Headers, HttpRequest, Responder
+from callgate.edge.http.service import Handler
 from callgate.edge.visit import Visit
 from callgate.model.errors import UpstreamError
 from callgate.ports.answerer import Answerer

@@ -10,8 +10,8 @@ from functools import partial
 
 from callgate.edge.hops.begun_hop import PassedOnHead
 from callgate.edge.hops.passed_message import HOME_HEADER, deliver, is_elsewhere, passed_request
-from callgate.edge.http.http1 import Handler
 from callgate.edge.http.message import Headers, Responder
+from callgate.edge.http.service import Handler
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.error_codes import CALLER_UNKNOWN_SESSION, REFUSED_HOP, UPSTREAM_REPLICA_UNREACHABLE

@@ -22,49 +22,20 @@ Rules
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, cast
 
-from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
-from callgate.edge.http.message import Beginner, Begun, HttpRequest, Responder
+from callgate.edge.http.message import Begun, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
+from callgate.edge.http.service import Handler, Service
 from callgate.model.errors import CallgateError
 from callgate.ports.http_app import UNIX_PEER
 
 _log = logging.getLogger(__name__)
 
-Handler = Callable[[HttpRequest, Responder], Awaitable[None]]
-Refuser = Callable[[CallgateError, HttpRequest, Responder], None]  # the request as far as it was read
-
 # A client that is still sending while it is refused must be heard out for a while: bytes that nobody read
 # would reset the connection, and the answer would be lost with it.
 _LINGER_S = 2.0
-_Reader = TypeVar("_Reader", bound=RequestReader)
-
-
-@dataclass(slots=True)
-class Service:
-    """What all connections of a listener share. Limits may change: connections that come later have them."""
-
-    handler: Handler
-    refuser: Refuser
-    judge: Callable[[HttpRequest], None]  # the gate; raises CallgateError
-    max_body_bytes: int
-    bodies: ByteBudget
-    unread: UnreadAnswers
-    # Who may begin answers to requests with the same head as this one; None: they are all the task's.
-    decide: Callable[[HttpRequest], Beginner | None] = lambda request: None
-
-    def reader(
-        self,
-        kind: type[_Reader],
-        take: Callable[[HttpRequest], None],
-        ask_for_body: Callable[[], None],
-        now: Callable[[], float],
-    ) -> _Reader:
-        """What reads the requests of one connection."""
-        return kind(take, self.judge, self.decide, ask_for_body, self.max_body_bytes, self.bodies, now)
 
 
 class ClientConnection(asyncio.Protocol):

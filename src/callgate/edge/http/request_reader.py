@@ -24,18 +24,18 @@ import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
 from callgate.edge.http.message import Beginner, HttpRequest, body_length, by_name, check_version, path_of
-from callgate.model.error_codes import CALLER_MALFORMED, CALLER_TOO_LARGE, REFUSED_OVERLOADED
-from callgate.model.errors import CallerError, CallgateError, RefusedError
+from callgate.edge.http.read_limits import (
+    MAX_HEAD_BYTES,
+    UnreportedBytes,
+    body_too_large,
+    head_too_large,
+    overloaded,
+)
+from callgate.model.error_codes import CALLER_MALFORMED
+from callgate.model.errors import CallerError, CallgateError
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.repeated_head import RepeatedHead, repeated_head
 
-# Generous for cookies and tokens, small enough that 10,000 connections cannot fill the memory.
-MAX_HEAD_BYTES = 32 * 1024
-
-# What one read may bring: the head may be complete in the same chunk that exceeds its limit.
-_CHUNK_BYTES = 256 * 1024
-# Enough for 100,000 chunks. Each chunk costs a call, so their number has to have an end.
-_MAX_FRAMING_BYTES = 1024 * 1024
 # Nearly all calls are shorter than this.
 _FREE_BODY_BYTES = 16 * 1024
 # To pass over so much is cheaper than a new connection.
@@ -76,6 +76,7 @@ class RequestReader:
         self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._problem: CallgateError | None = None
         self._body = Pieces()
+        self._unreported = UnreportedBytes()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
         self._known: tuple[RepeatedHead, HttpRequest] | None = None  # and the request with it
@@ -132,7 +133,7 @@ class RequestReader:
         except httptools.HttpParserError as error:
             problem = self._problem_of(error)
         if problem is None and self._head_bytes and not self.is_over:
-            problem = self._unseen(len(data), request, body_bytes)
+            problem = self._unreported_problem(len(data), request, body_bytes)
         if problem is not None:
             raise problem
         whole, self._whole = self._whole, None
@@ -184,20 +185,14 @@ class RequestReader:
         first = f"{self._parser.get_method().decode('latin-1')} {self._target.decode('latin-1')}"
         return f"{first} HTTP/{version}\r\n{lines}\r\n".encode("latin-1")
 
-    def _unseen(self, data_bytes: int, before: HttpRequest | None, body_bytes: int) -> CallgateError | None:
-        """Bounds what the parser reads and does not report: the beginning of a field, and what is between
-        two pieces of a body and behind the last."""
+    def _unreported_problem(
+        self, data_bytes: int, before: HttpRequest | None, body_bytes: int
+    ) -> CallgateError | None:
         if self._request is None:
-            self._fed_bytes += data_bytes
-            return self._head_too_large() if self._fed_bytes > MAX_HEAD_BYTES + _CHUNK_BYTES else None
+            return self._unreported.add_to_head(data_bytes)
         if self._request is not before:
             return None
-        framing_bytes = data_bytes - (self._body_bytes - body_bytes)
-        self._framing_bytes += framing_bytes
-        self._quiet_bytes = 0 if framing_bytes < data_bytes else self._quiet_bytes + data_bytes
-        if self._quiet_bytes > MAX_HEAD_BYTES or self._framing_bytes > _MAX_FRAMING_BYTES:
-            return self._framing_too_large()
-        return None
+        return self._unreported.add_to_body(data_bytes, self._body_bytes - body_bytes)
 
     def _fail(self, problem: CallgateError) -> CallgateError:
         # Kept here because the parser wraps what its callbacks raise.
@@ -212,28 +207,25 @@ class RequestReader:
         self._target = b""
         self._headers: list[tuple[str, str]] = []
         self._head_bytes = 0
-        self._fed_bytes = 0
         self._body_bytes = 0
-        self._framing_bytes = 0
-        self._quiet_bytes = 0
-        self._trailer_bytes = 0
+        self._unreported.clear()
         self.began_at = self._now()
 
     def on_url(self, url: bytes) -> None:
         self._target += url
         self._head_bytes += len(url)
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise self._fail(self._head_too_large())
+            raise self._fail(head_too_large())
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        field_bytes = len(name) + len(value) + 4
         if self._request is not None:
-            self._trailer_bytes += len(name) + len(value) + 4
-            if self._trailer_bytes > MAX_HEAD_BYTES:
-                raise self._fail(self._framing_too_large())
+            if (problem := self._unreported.add_trailer(field_bytes)) is not None:
+                raise self._fail(problem)
             return
-        self._head_bytes += len(name) + len(value) + 4
+        self._head_bytes += field_bytes
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise self._fail(self._head_too_large())
+            raise self._fail(head_too_large())
         self._headers.append((_lower(name), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
@@ -251,7 +243,7 @@ class RequestReader:
         except CallerError as problem:
             raise self._fail(problem) from None
         if length > self._max_body_bytes:
-            raise self._fail(self._too_large())
+            raise self._fail(body_too_large(self._max_body_bytes))
         target = self._target.decode("latin-1")
         request = HttpRequest(
             method.decode("latin-1"),
@@ -266,7 +258,7 @@ class RequestReader:
         try:
             self._judge(request)
             if length > _FREE_BODY_BYTES and length - _FREE_BODY_BYTES > self._budget.left_bytes:
-                raise _overloaded()
+                raise overloaded()
         except CallgateError as error:
             # Without its frames, which hold the bytes just read and lead back here.
             request.refusal = error.with_traceback(None)
@@ -286,12 +278,12 @@ class RequestReader:
                 self._hand_on_early(request)
             return
         if self._body_bytes > self._max_body_bytes:
-            raise self._fail(self._too_large())
+            raise self._fail(body_too_large(self._max_body_bytes))
         more_bytes = self._body_bytes - _FREE_BODY_BYTES - request.budget_bytes
         if more_bytes > 0:
             if not self._budget.take(more_bytes):
                 self._drop_body()
-                request.refusal = _overloaded()
+                request.refusal = overloaded()
                 self._hand_on_early(request)
             request.budget_bytes += more_bytes
         self._body.append(body)
@@ -332,26 +324,3 @@ class RequestReader:
         if self._request is not None and self._request.budget_bytes:
             self._budget.give_back(self._request.budget_bytes)
             self._request.budget_bytes = 0
-
-    # ---- what is said of too much
-
-    def _head_too_large(self) -> CallerError:
-        return CallerError(CALLER_TOO_LARGE, f"The request head is larger than {MAX_HEAD_BYTES} bytes")
-
-    def _too_large(self) -> CallerError:
-        return CallerError(CALLER_TOO_LARGE, f"The body is larger than {self._max_body_bytes} bytes")
-
-    def _framing_too_large(self) -> CallerError:
-        return CallerError(
-            CALLER_TOO_LARGE,
-            "The body has too much framing: chunk sizes, chunk extensions or trailers",
-            hint=f"Send larger chunks, and no more than {MAX_HEAD_BYTES} bytes of trailers",
-        )
-
-
-def _overloaded() -> RefusedError:
-    return RefusedError(
-        REFUSED_OVERLOADED,
-        "The gateway already holds as many bytes of requests as its limit allows",
-        hint="Send the request again after the number of seconds in Retry-After",
-    )
