@@ -3,7 +3,6 @@
 import os
 import sys
 import threading
-import webbrowser
 from collections.abc import Mapping
 
 # Set where nobody sits in front of a screen, or sits in front of another machine's.
@@ -26,4 +25,6 @@ def has_screen(environment: Mapping[str, str], platform: str) -> bool:
 
 def open_page(url: str) -> None:
     """In a thread of its own: some browsers are waited for. That none could be started is no error."""
+    import webbrowser  # not above: a gateway without a person at it does without
+
     threading.Thread(target=webbrowser.open, args=(url,), name="open page", daemon=True).start()

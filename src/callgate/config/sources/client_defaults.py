@@ -5,7 +5,6 @@ does it. MySQL: the group [client] of ~/.my.cnf. What the address says is never 
 taken is told, with where it came from and without its value.
 """
 
-import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -197,6 +196,8 @@ def _unquoted(value: str) -> str:
 
 
 def _sections(text: str) -> Mapping[str, Mapping[str, str]]:
+    import configparser  # not above: most configurations have no such file
+
     parser = configparser.RawConfigParser(
         allow_no_value=True, strict=False, delimiters=("=",), comment_prefixes=("#", ";", "!")
     )
