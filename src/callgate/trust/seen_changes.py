@@ -11,6 +11,8 @@ _log = logging.getLogger(__name__)
 
 # Of one server and kind: it may make up new names all day.
 _MAX_ITEMS = 20_000
+# Of one look at a list: what it writes to our log, it writes again with each change.
+_MAX_TOLD = 10
 
 
 @dataclass(slots=True)
@@ -80,10 +82,12 @@ class SeenChanges:
             seen.items |= items
             while len(seen.items) > _MAX_ITEMS:
                 del seen.items[next(iter(seen.items))]
-        for name, item in seen.items.items():
-            was = before.get(name)
-            if was is None or was.digest != item.digest:
-                self._tell(server, item)
+        changed = [item for name, item in seen.items.items() if _is_news(before.get(name), item)]
+        for item in changed[:_MAX_TOLD]:
+            self._tell(server, item)
+        if len(changed) > _MAX_TOLD:
+            more = len(changed) - _MAX_TOLD
+            _log.warning("%s: and %d more; `callgate trust` lists them", server, more)
 
     def _tell(self, server: str, item: TrustItem) -> None:
         flaws = ", ".join(dict.fromkeys(flaw.words for flaw in item.flaws if flaw.holds))
@@ -96,3 +100,7 @@ class SeenChanges:
             " and held" if item.is_held else "",
             f" ({flaws})" if flaws else "",
         )
+
+
+def _is_news(before: TrustItem | None, now: TrustItem) -> bool:
+    return before is None or before.digest != now.digest
