@@ -64,6 +64,11 @@ class Speaker:
             await self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}', "")
             assert (await self.probe.answer()).status == 202
 
+    @property
+    def next_call(self) -> str:
+        """A text for the call that comes next, and for no other; see ROWS."""
+        return f"{self._name}-{self.last_id + 1}"
+
     def tool(self, native: str, server: str) -> str:
         return native if self.path != "/mcp" else f"{server}__{native}"
 
@@ -170,16 +175,27 @@ def in_pieces(server: str, at: float) -> Step:
     return do
 
 
-def cancelled(server: str, **more: Any) -> Step:
-    """The client gives a call up: over a second connection in the legacy era, by hanging up in the modern."""
+def read_from(file: Path, offset: int) -> str:
+    with file.open("rb") as opened:
+        opened.seek(offset)
+        return opened.read().decode(errors="replace")
+
+
+def cancelled(server: str, folder: Path, **more: Any) -> Step:
+    """The client gives a call up: over a second connection in the legacy era, by hanging up in the modern.
+    `folder`: where the server writes down what it heard."""
 
     async def do(speaker: Speaker) -> list[Any]:
         tool = speaker.tool("play", server)
-        await speaker.call(tool, {"steps": [{"answer": "warm"}]})
-        steps = [{"wait_cancelled": None}]
-        body = speaker.request("tools/call", {"name": tool, "arguments": {"steps": steps}, **more})
+        warm = await speaker.call(tool, {"steps": [{"answer": "warm"}]})
+        name = speaker.next_call
+        arguments = {"steps": [{"wait_cancelled": None}], "call": name}
+        body = speaker.request("tools/call", {"name": tool, "arguments": arguments, **more})
+        heard = folder / f"{server}.log"
+        offset = heard.stat().st_size
         await speaker.send(body, "tools/call", tool)
-        await asyncio.sleep(0.05)
+        if b"warm" in warm.body:  # else it is refused, and its server hears nothing
+            await until(lambda: f'{name}\\"' in read_from(heard, offset))
         if not speaker._session:
             await speaker.probe.hang_up()
             await speaker.open()
@@ -251,7 +267,7 @@ def one_id(server: str, rpc_id: Any, **more: Any) -> Step:
     return do
 
 
-def step_of(choose: random.Random, path: str) -> Step:
+def step_of(choose: random.Random, path: str, folder: Path) -> Step:
     server = path.split("/")[2] if path != "/mcp" else choose.choice(SERVERS)
     tool = "echo" if path != "/mcp" else f"{server}__echo"
     twice = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{},"name":"%b"}}'
@@ -278,7 +294,7 @@ def step_of(choose: random.Random, path: str) -> Step:
         lambda: play(server, PROGRESS, QUESTION, FINE, times=2, _meta=meta),
         lambda: leveled(server, choose.choice(LEVELS), *choose.choices(LEVELS, k=2)),
         lambda: one_id(server, choose.choice([5, "again"]), _meta=meta),
-        lambda: cancelled(server, _meta=meta),
+        lambda: cancelled(server, folder, _meta=meta),
         lambda: raw_body(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%b}}' % two_metas),
         lambda: raw_body(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%b}}' % spelled),
         lambda: any_request("tools/call", {"name": f"{tool}x", "arguments": {}}),
@@ -300,12 +316,12 @@ def step_of(choose: random.Random, path: str) -> Step:
         lambda: raw_body(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', mcp_session_id="nobody"),
         lambda: pipelined(server, choose.randint(2, 4)),
         lambda: in_pieces(server, choose.random()),
-        lambda: cancelled(server),
+        lambda: cancelled(server, folder),
     ]
     return choose.choice(makers)()
 
 
-async def hold(port: int, seed: int, *, is_general: bool) -> list[Any]:
+async def hold(port: int, folder: Path, seed: int, *, is_general: bool) -> list[Any]:
     choose = random.Random(seed)
     era = choose.choice([LEGACY, LEGACY, MODERN])
     path = choose.choice(["/mcp", "/mcp", *(f"/servers/{name}/mcp" for name in SERVERS)])
@@ -316,21 +332,21 @@ async def hold(port: int, seed: int, *, is_general: bool) -> list[Any]:
     try:
         await speaker.open()
         for _ in range(choose.randint(3, 8)):
-            said += await asyncio.wait_for(step_of(choose, path)(speaker), 60)
+            said += await asyncio.wait_for(step_of(choose, path, folder)(speaker), 60)
     finally:
         await speaker.probe.hang_up()
     return said
 
 
-async def compare(port: int) -> list[Any]:
+async def compare(port: int, folder: Path) -> list[Any]:
     """The answers that differ."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(seed: int) -> list[Any]:
         async with gate:
             plain, general = await asyncio.gather(
-                hold(port, seed, is_general=False),
-                hold(port, seed, is_general=True),
+                hold(port, folder, seed, is_general=False),
+                hold(port, folder, seed, is_general=True),
                 return_exceptions=True,
             )
         if isinstance(plain, BaseException) or isinstance(general, BaseException):
@@ -342,13 +358,16 @@ async def compare(port: int) -> list[Any]:
     return [pair for pairs in found for pair in pairs]
 
 
-# Lists are asked at times of their own, and of refusals at the door only so many are rows.
+# Lists are asked at times of their own, and of refusals at the door only so many are rows. What tells calls
+# apart (`Speaker.next_call`) is not compared.
 ROWS = """
     SELECT e.id, split_part(e.client, '-', 1), e.client LIKE '%-plain', e.method, e.kind, e.sender, e.rpc_id,
         e.server_name, e.server_version, e.server_protocol, e.tool_name, e.ok, e.error, e.error_code,
-        e.outcome, e.ended_by, e.request_json, e.response_json, e.annotations, e.response_bytes,
+        e.outcome, e.ended_by, regexp_replace(e.request_json, '-(plain|general)', ''), e.response_json,
+        e.annotations, e.response_bytes,
         e.is_redacted, e.is_cut, e.principal, e.via, e.trace_id,
-        list([u.server_name, u.ok::VARCHAR, u.same_request::VARCHAR, u.same_response::VARCHAR, u.request_json,
+        list([u.server_name, u.ok::VARCHAR, u.same_request::VARCHAR, u.same_response::VARCHAR,
+              regexp_replace(u.request_json, '-(plain|general)', ''),
               u.response_json] ORDER BY u.server_name)
     FROM rpc_events e LEFT JOIN rpc_event_upstreams u ON u.event_id = e.id
     WHERE e.method <> 'tools/list' AND e.client LIKE 'c%-%'
@@ -425,7 +444,7 @@ async def test_a_plain_call_is_answered_and_recorded_as_any_other(
                 entry.state.value == "up" for entry in gateway.relay.health() if entry.name in SERVERS
             )
         )
-        differing = await compare(port)
+        differing = await compare(port, tmp_path)
     finally:
         await gateway.close()
         await old.stop_http()
