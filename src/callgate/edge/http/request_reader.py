@@ -76,7 +76,6 @@ class RequestReader:
         self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._problem: CallgateError | None = None
         self._body = Pieces()
-        self._unreported = UnreportedBytes()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
         self._known: tuple[RepeatedHead, HttpRequest] | None = None  # and the request with it
@@ -188,11 +187,12 @@ class RequestReader:
     def _unreported_problem(
         self, data_bytes: int, before: HttpRequest | None, body_bytes: int
     ) -> CallgateError | None:
+        unreported = self._unreported = self._unreported or UnreportedBytes()
         if self._request is None:
-            return self._unreported.add_to_head(data_bytes)
+            return unreported.add_to_head(data_bytes)
         if self._request is not before:
             return None
-        return self._unreported.add_to_body(data_bytes, self._body_bytes - body_bytes)
+        return unreported.add_to_body(data_bytes, self._body_bytes - body_bytes)
 
     def _fail(self, problem: CallgateError) -> CallgateError:
         # Kept here because the parser wraps what its callbacks raise.
@@ -208,7 +208,7 @@ class RequestReader:
         self._headers: list[tuple[str, str]] = []
         self._head_bytes = 0
         self._body_bytes = 0
-        self._unreported.clear()
+        self._unreported: UnreportedBytes | None = None  # from the first of them on
         self.began_at = self._now()
 
     def on_url(self, url: bytes) -> None:
@@ -220,6 +220,7 @@ class RequestReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         field_bytes = len(name) + len(value) + 4
         if self._request is not None:
+            self._unreported = self._unreported or UnreportedBytes()
             if (problem := self._unreported.add_trailer(field_bytes)) is not None:
                 raise self._fail(problem)
             return
