@@ -26,7 +26,6 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
-from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
 from callgate.model.wording import clip
@@ -34,12 +33,11 @@ from callgate.ports.answerer import Answering, PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
 from callgate.ports.tracer import Tracer
-from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
+from callgate.ports.upstream import Asker, BegunCall
 from callgate.relay import settlements
 from callgate.relay.hops import MAX_ERROR_CHARS, reply_in_era
 from callgate.relay.lasting_calls import LastingCalls
-from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
-from callgate.relay.path import Path
+from callgate.relay.path import Path, ToolRoute
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
 from callgate.wire.eras.input_required import says_input_required
@@ -50,24 +48,11 @@ _log = logging.getLogger(__name__)
 
 # Python 3.11 needs 0.1 µs to find a member of an enumeration.
 _MODERN, _UPSTREAM = Era.MODERN, EndedBy.UPSTREAM
-# The line to a server may come up, or be the client's own, a moment later.
-_CALLER_AGAIN_S = 0.1
 # Routes that are remembered, of all sessions; past it all are found again.
 _MAX_ROUTES = 10_000
 
 # Target, tool, and what a modern client declares: it decides what is shown to it.
 _RouteKey = tuple[str | None, str, bytes]
-
-
-class _Route(msgspec.Struct, frozen=True):
-    """Where the calls of one tool go that one session makes."""
-
-    server: str
-    caller: ToolCaller | None  # None: there is none at the moment
-    is_bridged: bool
-    annotations: bytes | None  # of the tool
-    native_json: bytes | None  # what the server calls it, where that has to be said again
-    until_mono: float  # then the list it comes from is old, or a caller is looked for again
 
 
 class PlainCalls:
@@ -86,7 +71,6 @@ class PlainCalls:
         """The last three are `Relay`'s. `stopped`: how a call ends that nobody waits for; `answer`: goes on
         with one that is not plain, on the general path."""
         self._path = path
-        self._listings = path.listings
         self._known_lists = path.listings.known_lists
         # The session of an arrival; None: it is not known yet, and the general path sees to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
@@ -99,7 +83,7 @@ class PlainCalls:
         self._tracer = tracer
         self.settle, self.stopped, self.answer = settle, stopped, answer
         self._replies: list[tuple[PlainReceiver, Reply]] = []  # of this turn
-        self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
+        self._routes: dict[str, dict[_RouteKey, ToolRoute]] = {}  # by session
         self._routes_found = 0
         self._routes_version = -1
 
@@ -182,41 +166,19 @@ class PlainCalls:
         """The session ended."""
         self._routes.pop(session.session_id, None)
 
-    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> _Route | None:
+    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> ToolRoute | None:
         """None: it is not known where the call goes, or more has to be done than to send it there."""
         target, tool_name, _ = key
         # What a legacy call carries beside that is its own, and may be large: it is not remembered.
         envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
-        asker = Asker(envelope, session, b"null")
-        listings = self._listings
-        if self._routes_version != self._known_lists.version or self._routes_found >= _MAX_ROUTES:
+        version = self._known_lists.version
+        if self._routes_version != version or self._routes_found >= _MAX_ROUTES:
             self._routes.clear()
-            self._routes_found = 0
-            self._routes_version = self._known_lists.version
-        server = listings.server_of(tool_name) if target is None else target
-        upstream = self._path.upstreams.get(server) if server is not None else None
-        if server is None or not isinstance(upstream, PlainUpstream):
-            return None
-        listing = listings.listing(server, OfferKind.TOOL, asker)
-        if listing is None:
-            return None
-        by_route, by_name = listing.part.by_route, listing.part.offers
-        offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
-        if offer is None or offer.may_want_headers or not self._path.allows(offer):
-            return None
-        caller = upstream.tool_caller(offer.route.native_name, asker)
-        # What was judged is what is asked: a second "name" does not get through.
-        faces = listings.naming.faces_of(server)
-        is_named = target is None or self._path.denies or server in listings.naming.choices
-        is_named = is_named or (faces is not None and faces.guards(server))
-        native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
-        until_mono = listing.told_at_mono + DEFAULT_TTL_S
-        if caller is None:
-            until_mono = min(until_mono, time.monotonic() + _CALLER_AGAIN_S)
-        is_bridged = upstream.bridges(asker.envelope.era)
-        route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
-        self._routes.setdefault(asker.session.session_id, {})[key] = route
-        self._routes_found += 1
+            self._routes_found, self._routes_version = 0, version
+        route = self._path.tool_route(target, tool_name, Asker(envelope, session, b"null"))
+        if route is not None:
+            self._routes.setdefault(session.session_id, {})[key] = route
+            self._routes_found += 1
         return route
 
 
