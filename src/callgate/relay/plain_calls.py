@@ -101,11 +101,7 @@ class PlainCalls:
         key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
-        if (
-            route is None
-            or route.until_mono < now_mono
-            or self._routes_version != self._known_lists.version
-        ):
+        if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
             route = self._find(key, arrival, session)
         if (
             route is None

@@ -29,6 +29,7 @@ from typing import Any
 import msgspec
 
 from callgate.model.errors import UpstreamError
+from callgate.wire.connection.backoff import Backoff
 from callgate.wire.connection.errors import closed, copy_of, down, not_taken, timed_out, too_large
 from callgate.wire.connection.events import (
     Cancelled,
@@ -44,7 +45,6 @@ from callgate.wire.connection.events import (
 from callgate.wire.connection.incoming import Incoming
 from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import (
-    BACKOFF_CEILING_S,
     DEFAULT_TIMEOUT_S,
     NO_TIMEOUT,
     START_TIMEOUT_S,
@@ -55,25 +55,7 @@ from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import decode, encode_notification, encode_request
 
 _MAX_SENDS = 3
-_FIRST_DELAY_S = 1.0
-_JITTER = 0.2  # so that the upstreams of one broken host do not come back in step
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
-
-
-class Backoff:
-    """How long to wait before an upstream is tried again: 1 s doubling to 30 s, ± 20 % inside that cap."""
-
-    def __init__(self, random: Callable[[], float]) -> None:
-        self._random = random
-        self._delay_s = _FIRST_DELAY_S
-
-    def next_delay_s(self) -> float:
-        delay_s = self._delay_s
-        self._delay_s = min(delay_s * 2, BACKOFF_CEILING_S)
-        return min(delay_s * (1 - _JITTER + 2 * _JITTER * self._random()), BACKOFF_CEILING_S)
-
-    def reset(self) -> None:
-        self._delay_s = _FIRST_DELAY_S
 
 
 class ConnectionState(StrEnum):
