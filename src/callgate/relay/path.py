@@ -31,7 +31,7 @@ from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import Subscribers
 from callgate.task_set import TaskSet
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
 from callgate.wire.params import call_params
 from callgate.wire.trace_context import with_trace, write_traceparent
@@ -268,8 +268,5 @@ class Path:
 def _may_destroy(offer: Offer) -> bool:
     if offer.annotations is None:
         return True
-    try:
-        hints = _hints_decoder.decode(offer.annotations)
-    except NOT_READABLE:
-        return True
-    return not hints.readOnlyHint and hints.destructiveHint
+    hints = read_if_readable(_hints_decoder, offer.annotations)
+    return hints is None or (not hints.readOnlyHint and hints.destructiveHint)
