@@ -39,7 +39,6 @@ from callgate.wire.connection.events import (
     Held,
     Late,
     Orphan,
-    RetryAt,
     Send,
 )
 from callgate.wire.connection.incoming import Incoming
@@ -76,7 +75,7 @@ class Connection:
         self._random = random
         self._default_timeout_s = default_timeout_s
         self._table = RequestTable(default_timeout_s)
-        self.incoming = Incoming(self._table)
+        self._incoming = Incoming(self._table)
         # A result of the upstream, by the id of its request: what it is for, if it is awaited. See `receive`.
         self.answered = self._table.answer
         self._backoff = Backoff(random)
@@ -183,14 +182,15 @@ class Connection:
         self._table.add(pending, now)
         return Send(rpc_id, encode_request(b"%d" % rpc_id, method, params))
 
-    def busy(self, send: Send, now: float) -> RetryAt | Ended | None:
-        """The transport did not take this frame; None when the request has ended already."""
+    def busy(self, send: Send, now: float) -> Ended | None:
+        """The transport did not take this frame. None: `tick` hands it out again, or it has ended already."""
         pending = self._table.find(send.rpc_id)
         if pending is None or pending.unsent is not None:
             return None
         delay_s = _RETRY_S * (0.5 + self._random())
         if pending.sends < _MAX_SENDS and self._has_time(pending, now + delay_s):
-            return RetryAt(self._table.wait_to_retry(pending, send.frame, delay_s, now))
+            self._table.wait_to_retry(pending, send.frame, delay_s, now)
+            return None
         return self._end(pending, not_taken(pending), now)
 
     def cancel(self, rpc_id: int, reason: str, now: float) -> Cancelled | None:
@@ -235,7 +235,7 @@ class Connection:
         """
         if len(frame) > MAX_FRAME_BYTES:
             return [*self.lost(too_large(), now)]
-        events = self.incoming.read(frame, decode(frame), about, now)
+        events = self._incoming.read(frame, decode(frame), about, now)
         if self.state is not _READY and self.state in _DOWN:
             return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
         return events

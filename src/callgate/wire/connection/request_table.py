@@ -185,10 +185,9 @@ class RequestTable:
         pending.due_at = now + min(duration_s, max(0.0, pending.gives_up_at - now))
         self._soonest = min(self._soonest, pending.due_at)
 
-    def wait_to_retry(self, pending: Pending, frame: bytes, delay_s: float, now: float) -> float:
+    def wait_to_retry(self, pending: Pending, frame: bytes, delay_s: float, now: float) -> None:
         pending.unsent, pending.retry_at = frame, now + delay_s
         self._soonest = min(self._soonest, pending.retry_at)
-        return pending.retry_at
 
     def timed_out(self, now: float) -> list[Pending]:
         """The earliest first. They are still in the table: `end` each of them."""
