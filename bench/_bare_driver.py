@@ -61,6 +61,9 @@ class BareDriver:
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
         """All of them are asked of the database, by `answer`."""
 
+    async def answer_generally(self, arrival: Arrival, tell: Tell) -> Reply:
+        return await self.answer(arrival, tell)
+
     def _open(self, arrival: Arrival) -> Reply:
         now_s = time.time()
         handshake_id = new_exchange_id(now_s)

@@ -69,6 +69,9 @@ class ScriptedAnswerer:
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> None:
         """None is plain here."""
 
+    async def answer_generally(self, arrival: Arrival, tell: Tell) -> Reply:
+        return await self.answer(arrival, tell)
+
     def _open(self, arrival: Arrival) -> Session:
         assert arrival.envelope.era is Era.LEGACY
         key = f"handshake-{len(self.sessions)}"

@@ -12,7 +12,8 @@ import pytest
 from edge.http_probe import is_refused
 from end_to_end.gateway_process import run_callgate
 from end_to_end.raw_clients import Answering
-from end_to_end.upstream_stage import Actor, Stage, client_of, is_alive, staged, text_of
+from end_to_end.upstream_stage import Actor, Stage, client_of, staged, text_of
+from upstreams.processes import is_alive
 from waiting import until
 
 CALLS = 200

@@ -14,6 +14,7 @@ from typing import Any
 from end_to_end.forked import Command, start_forked
 from end_to_end.gateway_process import clean_environment, get_json
 from end_to_end.raw_clients import LegacyClient, ModernClient
+from upstreams.processes import is_alive
 from waiting import until
 
 ACTOR = Path(__file__).with_name("servers") / "actor.py"
@@ -219,12 +220,3 @@ def text_of(answer: dict[str, Any]) -> str:
 def code_of(answer: dict[str, Any]) -> str:
     assert "error" in answer, answer
     return answer["error"]["data"]["code"]
-
-
-def is_alive(pid: int) -> bool:
-    """A zombie is dead: in a container nobody may clear it away."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"

@@ -1,9 +1,11 @@
 """Settled exchanges, as the relay would emit them."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.events import ExchangeSettled, SessionOpened
@@ -67,6 +69,22 @@ def today_file(folder: Path) -> Path:
 
 
 Open = Callable[[bool], Record]  # whether it keeps the store
+
+
+@pytest.fixture
+async def open_recorder(tmp_path: Path) -> AsyncIterator[Open]:
+    """They end with their test, also when it fails: their threads would keep the test run alive."""
+    opened: list[Record] = []
+
+    def open_one(keeps_store: bool) -> Record:
+        opened.append(Record(tmp_path, keeps_store))
+        return opened[-1]
+
+    yield open_one
+    for recorder in opened:
+        await recorder.close()
+
+
 ENVELOPE = Envelope(Era.MODERN, "2026-07-28", "probe", "1")
 
 

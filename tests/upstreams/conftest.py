@@ -1,10 +1,9 @@
 """Processes and pipes behave differently under asyncio and uvloop: what touches them is tested under both."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-import uvloop
+from event_loops import LoopFactories, loop_factories
 from upstreams.heard import Heard
 
 from callgate.upstreams.child.warden import Warden
@@ -26,12 +25,8 @@ _UNDER_BOTH_LOOPS = (
 )
 
 
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    if item.path.name in _UNDER_BOTH_LOOPS:
-        return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-    return {"asyncio": asyncio.new_event_loop}
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> LoopFactories:
+    return loop_factories(item, _UNDER_BOTH_LOOPS)
 
 
 @pytest.fixture

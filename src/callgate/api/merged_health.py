@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from callgate.api.shapes import ServerOnReplica, ServerReplicas
+from callgate.api.server_shapes import ServerOnReplica, ServerReplicas
 from callgate.model.health import Failure, Health, State
 from callgate.ports.fleet import ReplicaFacts
 

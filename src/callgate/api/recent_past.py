@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from callgate.api.shapes import RecentCalls, SeenToWrite
+from callgate.api.server_shapes import RecentCalls, SeenToWrite
 from callgate.api.tool_views import SeenWrites
 from callgate.model.errors import CallgateError
 from callgate.ports.record_reader import TOOL_CALLS, RecordReader

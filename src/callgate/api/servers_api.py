@@ -10,8 +10,7 @@ from callgate.api.merged_health import on_replicas
 from callgate.api.operation import Asked, NoBody, Operation
 from callgate.api.recent_past import Known, RecentPast
 from callgate.api.record.queries import ToolsQuery, given
-from callgate.api.shapes import (
-    Era,
+from callgate.api.server_shapes import (
     ExaminedServer,
     FailureShape,
     FindingShape,
@@ -22,6 +21,7 @@ from callgate.api.shapes import (
     ToolList,
     ToolShape,
 )
+from callgate.api.shapes import Era
 from callgate.api.tool_views import ToolViews
 from callgate.model.error_codes import CALLER_UNKNOWN_SERVER
 from callgate.model.errors import unknown_server

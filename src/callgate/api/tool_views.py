@@ -10,7 +10,8 @@ from typing import Any
 
 from callgate.api.json_object import as_object, object_in
 from callgate.api.record.row_views import annotations_of
-from callgate.api.shapes import Json, SeenToWrite, ToolShape
+from callgate.api.server_shapes import SeenToWrite, ToolShape
+from callgate.api.shapes import Json
 from callgate.model.offers import Offer
 
 # By server and the name that the record has: the public one, or at /servers/<name>/mcp the server's own.

@@ -109,7 +109,7 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         if answer.call is None:
             if self.has_replicas:
                 return None
-            answer.said_more(partial(self.answerer.answer, arrival))
+            answer.said_more(partial(self.answerer.answer_generally, arrival))
         http_session.open[message.rpc_id] = answer
         return answer
 
@@ -156,7 +156,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         elif self.has_replicas:
             return None
         else:
-            answer.said_more(partial(self.answerer.answer, arrival))
+            answer.said_more(partial(self.answerer.answer_generally, arrival))
         responder.cancel_on_disconnect = True  # closing the stream is the cancellation (basic/patterns)
         responder.on_silence = start_sse
         return answer

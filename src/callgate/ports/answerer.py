@@ -41,8 +41,13 @@ class Answerer(Protocol):
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver, /) -> PlainCall | None:
         """A `tools/call` of this tool that needs nothing but its server's answer, without a task that waits.
 
-        None: `answer` it; nothing was done yet. Otherwise it is under way, and the receiver hears of it.
+        None: `answer_generally`; nothing was done yet. Otherwise it is under way, and the receiver hears of
+        it.
         """
+        ...
+
+    async def answer_generally(self, arrival: Arrival, tell: Tell) -> Reply:
+        """As `answer`, for a request that could not be begun."""
         ...
 
     def notice(self, arrival: Arrival) -> None:

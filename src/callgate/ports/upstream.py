@@ -41,12 +41,12 @@ class BegunCall(Protocol):
 class ToolCaller(Protocol):
     """Calls of one tool by one client, sent without a task that waits for their answers."""
 
-    def begin(self, hop: Hop, listener: CallListener | None) -> BegunCall | None:
+    def begin(self, hop: Hop, listener: CallListener) -> BegunCall | None:
         """As `Upstream.ask`, for a call that can be sent at once and needs nothing but the server's answer.
 
         None: ask, this caller is of no use any more. The listener is told once: the answer, the error that
         ended the call, or the first that the server said before its answer. It may be told before this
-        returns. Without a listener everything is told by `go_on`.
+        returns.
         """
         ...
 

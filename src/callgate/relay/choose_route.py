@@ -18,7 +18,7 @@ from callgate.model.errors import CallerError
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.territory import Territory, scheme_of
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 from callgate.wire.params import peek, text_of, with_member, with_name
 
 # Longer ones are held against no template: there may be a thousand.
@@ -124,11 +124,11 @@ class Reference(msgspec.Struct):
     uri: msgspec.Raw = msgspec.Raw()
 
 
+_reference_decoder = msgspec.json.Decoder(Reference)
+
+
 def read_reference(raw: bytes) -> Reference:
-    try:
-        return msgspec.json.decode(raw, type=Reference)
-    except NOT_READABLE:  # no object, or none that can be read
-        return Reference()
+    return read_if_readable(_reference_decoder, raw) or Reference()
 
 
 def by_reference(params: bytes, prompts: Catalog, templates: Catalog) -> tuple[Route, bytes]:

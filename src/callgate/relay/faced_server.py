@@ -23,7 +23,7 @@ from callgate.relay.lists.ask_listing import in_our_name
 from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_INFO
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.params import members_decoder, peek, text_of, with_member
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
@@ -61,9 +61,8 @@ class FacedServers:
     async def introduction(self, faces: Faces, server: str, result: bytes) -> bytes:
         """`initialize` or `server/discover`, with the instructions and the server's name that callers may
         see."""
-        try:
-            members = members_decoder.decode(result)
-        except NOT_READABLE:
+        members = read_if_readable(members_decoder, result)
+        if members is None:
             return result  # no client can read it either
         result = await _with_faced_info(faces, server, result, members)
         raw = members.get("instructions", msgspec.Raw(b"null"))
@@ -121,9 +120,8 @@ async def _with_faced_info(
     """Each era tells it in its own place. A version is no text for a model, and changes by itself."""
     if "serverInfo" in members:
         result = with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
-    try:
-        meta = members_decoder.decode(members.get("_meta", msgspec.Raw(b"{}")))
-    except NOT_READABLE:
+    meta = read_if_readable(members_decoder, members.get("_meta", msgspec.Raw(b"{}")))
+    if meta is None:
         return with_member(result, "_meta", b"{}")
     if META_SERVER_INFO not in meta:
         return result
@@ -132,9 +130,8 @@ async def _with_faced_info(
 
 
 async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
-    try:
-        info = members_decoder.decode(told)
-    except NOT_READABLE:  # nothing that anybody accepted
+    info = read_if_readable(members_decoder, told)
+    if info is None:  # nothing that anybody accepted
         return msgspec.json.encode({"name": server, "version": ""})
     version = info.pop("version", msgspec.Raw(b'""'))
     named = msgspec.json.encode(info)

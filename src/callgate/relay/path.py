@@ -1,4 +1,7 @@
-"""What both paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call."""
+"""What all paths share: asking one upstream as a hop of the exchange, and the verdict on a tool call.
+
+The verdict is on one call (`admit`), or on all that a client makes of one tool (`tool_route`).
+"""
 
 import time
 from collections.abc import Coroutine, Iterable, Mapping
@@ -17,8 +20,9 @@ from callgate.model.offers import Offer, OfferKind, Route
 from callgate.model.reply import Reply, Tell, tell_nobody
 from callgate.model.session import Session
 from callgate.ports.answerer import Answering
-from callgate.ports.upstream import Asker, Upstream
+from callgate.ports.upstream import Asker, PlainUpstream, ToolCaller, Upstream
 from callgate.relay.hops import run_hop
+from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
@@ -27,12 +31,14 @@ from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import Subscribers
 from callgate.task_set import TaskSet
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
 from callgate.wire.params import call_params
 from callgate.wire.trace_context import with_trace, write_traceparent
 
 _NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
+# The line to a server may come up, or be the client's own, a moment later.
+_CALLER_AGAIN_S = 0.1
 
 
 class _Hints(msgspec.Struct):
@@ -41,6 +47,17 @@ class _Hints(msgspec.Struct):
 
 
 _hints_decoder = msgspec.json.Decoder(_Hints)
+
+
+class ToolRoute(msgspec.Struct, frozen=True):
+    """Where the calls of one tool go that one client makes, where none of them has to be looked at."""
+
+    server: str
+    caller: ToolCaller | None  # None: there is none at the moment
+    is_bridged: bool
+    annotations: bytes | None  # of the tool
+    native_json: bytes | None  # what the server calls it, where that has to be said again
+    until_mono: float  # then the list it comes from is old, or a caller is looked for again
 
 
 class Path:
@@ -97,10 +114,9 @@ class Path:
         if asked is None:  # it was removed while this request looked for its way
             raise unknown_server(upstream, self.upstreams)
         exchange.server_name = upstream
-        if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
-            hop = self.new_leg(exchange, upstream, params, param_headers)
-            return self.bridge(exchange, hop, asker, tell, partial(asked.ask, hop, asker))
         hop = self.new_leg(exchange, upstream, params, param_headers)
+        if exchange.arrival.method in ROUND_TRIP_METHODS and asked.bridges(asker.envelope.era):
+            return self.bridge(exchange, hop, asker, tell, partial(asked.ask, hop, asker))
         return run_hop(hop, partial(asked.ask, hop, asker, tell))
 
     def bridge(
@@ -187,11 +203,40 @@ class Path:
         await self._subscribing.wait()
         await self.parked.close()
 
-    def allows(self, tool: Offer) -> bool:
-        """Whether a call of it is refused neither by the policy nor by the operator's choice."""
-        choice = self.listings.naming.choices.get(tool.route.upstream)
-        is_chosen = choice is None or choice.takes(tool.route.native_name)
-        return is_chosen and not (self.denies and _may_destroy(tool))
+    def tool_route(self, target: str | None, tool_name: str, asker: Asker) -> ToolRoute | None:
+        """Of the client who asks, or all of its requests that declare the same. None: it is not known, or
+        each call has to be looked at."""
+        listings = self.listings
+        server = listings.server_of(tool_name) if target is None else target
+        upstream = self.upstreams.get(server) if server is not None else None
+        if server is None or not isinstance(upstream, PlainUpstream):
+            return None
+        listing = listings.listing(server, OfferKind.TOOL, asker)
+        if listing is None:
+            return None
+        by_route, by_name = listing.part.by_route, listing.part.offers
+        offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
+        if offer is None or offer.may_want_headers or (self.denies and _may_destroy(offer)):
+            return None
+        native, choice = offer.route.native_name, listings.naming.choices.get(server)
+        if choice is not None and not choice.takes(native):
+            return None
+        # What was judged is what is asked: a second "name" does not get through.
+        faces = listings.naming.faces_of(server)
+        is_named = target is None or self.denies or choice is not None
+        is_named = is_named or (faces is not None and faces.guards(server))
+        caller = upstream.tool_caller(native, asker)
+        until_mono = listing.told_at_mono + DEFAULT_TTL_S
+        if caller is None:
+            until_mono = min(until_mono, time.monotonic() + _CALLER_AGAIN_S)
+        return ToolRoute(
+            server,
+            caller,
+            upstream.bridges(asker.envelope.era),
+            offer.annotations,
+            msgspec.json.encode(native) if is_named else None,
+            until_mono,
+        )
 
     def admit(self, exchange: Exchange, offer: Offer) -> tuple[tuple[str, str], ...]:
         """The verdict on a call of this offer, and the snapshot of its annotations.
@@ -223,8 +268,5 @@ class Path:
 def _may_destroy(offer: Offer) -> bool:
     if offer.annotations is None:
         return True
-    try:
-        hints = _hints_decoder.decode(offer.annotations)
-    except NOT_READABLE:
-        return True
-    return not hints.readOnlyHint and hints.destructiveHint
+    hints = read_if_readable(_hints_decoder, offer.annotations)
+    return hints is None or (not hints.readOnlyHint and hints.destructiveHint)

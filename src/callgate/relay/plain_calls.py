@@ -4,9 +4,9 @@ A task, its coroutines and a future cost more than everything else that is done 
 
 Rules
 1. A call is plain when its tool is known and allowed as it is, and its server takes it at once, in whichever
-   era. Everything else is `Relay.answer`'s, which is the definition: a
-   plain call is recorded and answered exactly as there.
-2. When the server says something before its answer, or asks for input, `Relay.answer` goes on with the call.
+   era. Everything else takes the general path (`Relay.answer_generally`), which is the definition: a plain
+   call is recorded and answered exactly as there. Who answers by a task begins it too, and awaits it.
+2. When the server says something before its answer, or asks for input, the general path goes on with it.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 4. Otherwise the answers of one turn of the loop leave together when it is over. uvloop writes what was sent
    in a turn in no order: answers to clients between requests to servers wake both again and again.
@@ -15,31 +15,29 @@ Rules
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from callgate.model.envelope import Era
-from callgate.model.errors import CallgateError, unknown_server
+from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeSettled
 from callgate.model.exchange import MAX_TOOL_NAME_CHARS, Arrival, EndedBy, Exchange, Hop, Settlement
 from callgate.model.identity import new_exchange_id
-from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import Reply, Said, Tell
 from callgate.model.session import Session
 from callgate.model.wording import clip
-from callgate.ports.answerer import PlainReceiver
+from callgate.ports.answerer import Answering, PlainReceiver
 from callgate.ports.event_sink import EventSink
 from callgate.ports.record_gate import RecordGate
 from callgate.ports.tracer import Tracer
-from callgate.ports.upstream import Asker, BegunCall, PlainUpstream, ToolCaller
+from callgate.ports.upstream import Asker, BegunCall
 from callgate.relay import settlements
-from callgate.relay.hops import MAX_ERROR_CHARS, reply_in_era, run_hop
+from callgate.relay.hops import MAX_ERROR_CHARS, reply_in_era
 from callgate.relay.lasting_calls import LastingCalls
-from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
-from callgate.relay.path import Path
+from callgate.relay.path import Path, ToolRoute
 from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
 from callgate.wire.eras.input_required import says_input_required
@@ -57,17 +55,6 @@ _MAX_ROUTES = 10_000
 _RouteKey = tuple[str | None, str, bytes]
 
 
-class _Route(msgspec.Struct, frozen=True):
-    """Where the calls of one tool go that one session makes."""
-
-    server: str
-    caller: ToolCaller | None  # None: its server speaks another era, and there is none at the moment
-    is_bridged: bool
-    annotations: bytes | None  # of the tool
-    native_json: bytes | None  # what the server calls it, where that has to be said again
-    until_mono: float  # then the list it comes from is old
-
-
 class PlainCalls:
     def __init__(
         self,
@@ -82,11 +69,10 @@ class PlainCalls:
         answer: "Callable[[BegunToolCall, Tell], Coroutine[Any, Any, Reply]]",
     ) -> None:
         """The last three are `Relay`'s. `stopped`: how a call ends that nobody waits for; `answer`: goes on
-        with one that is not plain."""
+        with one that is not plain, on the general path."""
         self._path = path
-        self._listings = path.listings
         self._known_lists = path.listings.known_lists
-        # The session of an arrival; None: it is not known yet, and `Relay.answer` will see to it.
+        # The session of an arrival; None: it is not known yet, and the general path sees to it.
         self.session_of: Callable[[Arrival, float], Session | None] = sessions.of
         # Whether a session's calls to a server may be made by this replica; None: there are no others.
         self.is_here: Callable[[Session, str], bool] | None = None
@@ -97,7 +83,7 @@ class PlainCalls:
         self._tracer = tracer
         self.settle, self.stopped, self.answer = settle, stopped, answer
         self._replies: list[tuple[PlainReceiver, Reply]] = []  # of this turn
-        self._routes: dict[str, dict[_RouteKey, _Route]] = {}  # by session
+        self._routes: dict[str, dict[_RouteKey, ToolRoute]] = {}  # by session
         self._routes_found = 0
         self._routes_version = -1
 
@@ -115,12 +101,7 @@ class PlainCalls:
         key = (arrival.target, tool_name, arrival.envelope.capabilities)
         routes = self._routes.get(session.session_id)
         route = None if routes is None else routes.get(key)
-        if (
-            route is None
-            or route.caller is None
-            or route.until_mono < now_mono
-            or self._routes_version != self._known_lists.version
-        ):
+        if route is None or route.until_mono < now_mono or self._routes_version != self._known_lists.version:
             route = self._find(key, arrival, session)
         if (
             route is None
@@ -149,7 +130,7 @@ class PlainCalls:
                 self._path.write_trace(hop, exchange.trace)
             call = BegunToolCall(exchange, session, hop, receiver, self, route.is_bridged)
             begun = caller.begin(hop, call.received)
-        except CallgateError:  # nothing was sent: `Relay.answer` will tell what is wrong
+        except CallgateError:  # nothing was sent: the general path tells what is wrong
             return None
         if begun is None:  # the server, or the line to it, is another one
             self._routes[session.session_id].pop(key)
@@ -162,45 +143,6 @@ class PlainCalls:
         if call.early is not None:  # it failed while it was sent: the receiver is not ready to hear of it
             asyncio.get_running_loop().call_soon(call.received, call.early)
         return call
-
-    def ask(self, exchange: Exchange, tell: Tell) -> Awaitable[Reply] | None:
-        """The same for `Relay.answer`, which awaits the answer: what is known of the tool is not found again.
-        None: it is not known, or more has to be done."""
-        arrival, session = exchange.arrival, exchange.session
-        params = call_params(arrival.params)
-        if params is None:
-            return None
-        key = (arrival.target, params.name, arrival.envelope.capabilities)
-        routes = self._routes.get(session.session_id)
-        route = None if routes is None else routes.get(key)
-        if (
-            route is None
-            or route.until_mono < exchange.opened_mono
-            or self._routes_version != self._known_lists.version
-        ):
-            route = self._find(key, arrival, session)
-            if route is None:
-                return None
-        exchange.tool_name = params.name[:MAX_TOOL_NAME_CHARS]
-        exchange.annotations = route.annotations
-        native = arrival.params
-        if route.native_json is not None:
-            native = with_name(native, route.native_json)
-        asker = Asker(arrival.envelope, session, arrival.rpc_id or b"null")
-        if route.is_bridged or route.caller is None:
-            return self._path.ask(exchange, route.server, native, asker, tell)
-        exchange.server_name = route.server
-        hop = self._path.new_leg(exchange, route.server, native)
-        return run_hop(hop, partial(self._begin_or_ask, route.caller, hop, asker, tell))
-
-    def _begin_or_ask(self, caller: ToolCaller, hop: Hop, asker: Asker, tell: Tell) -> Awaitable[Reply]:
-        begun = caller.begin(hop, None)
-        if begun is None:  # the server, or the line to it, is another one
-            self._routes.pop(asker.session.session_id, None)
-            if (upstream := self._path.upstreams.get(hop.upstream)) is None:
-                raise unknown_server(hop.upstream, self._path.upstreams)
-            return upstream.ask(hop, asker, tell)
-        return begun.go_on(tell)
 
     def reply_soon(self, receiver: PlainReceiver, reply: Reply) -> None:
         """Rule 4."""
@@ -220,41 +162,19 @@ class PlainCalls:
         """The session ended."""
         self._routes.pop(session.session_id, None)
 
-    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> _Route | None:
+    def _find(self, key: _RouteKey, arrival: Arrival, session: Session) -> ToolRoute | None:
         """None: it is not known where the call goes, or more has to be done than to send it there."""
         target, tool_name, _ = key
         # What a legacy call carries beside that is its own, and may be large: it is not remembered.
         envelope = arrival.envelope if arrival.envelope.era is _MODERN else session.envelope
-        asker = Asker(envelope, session, b"null")
-        listings = self._listings
-        if self._routes_version != self._known_lists.version or self._routes_found >= _MAX_ROUTES:
+        version = self._known_lists.version
+        if self._routes_version != version or self._routes_found >= _MAX_ROUTES:
             self._routes.clear()
-            self._routes_found = 0
-            self._routes_version = self._known_lists.version
-        server = listings.server_of(tool_name) if target is None else target
-        upstream = self._path.upstreams.get(server) if server is not None else None
-        if server is None or not isinstance(upstream, PlainUpstream):
-            return None
-        listing = listings.listing(server, OfferKind.TOOL, asker)
-        if listing is None:
-            return None
-        by_route, by_name = listing.part.by_route, listing.part.offers
-        offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
-        if offer is None or offer.may_want_headers or not self._path.allows(offer):
-            return None
-        caller = upstream.tool_caller(offer.route.native_name, asker)
-        is_bridged = upstream.bridges(asker.envelope.era)
-        if caller is None and not is_bridged:
-            return None
-        # What was judged is what is asked: a second "name" does not get through.
-        faces = listings.naming.faces_of(server)
-        is_named = target is None or self._path.denies or server in listings.naming.choices
-        is_named = is_named or (faces is not None and faces.guards(server))
-        native_json = msgspec.json.encode(offer.route.native_name) if is_named else None
-        until_mono = listing.told_at_mono + DEFAULT_TTL_S
-        route = _Route(server, caller, is_bridged, offer.annotations, native_json, until_mono)
-        self._routes.setdefault(asker.session.session_id, {})[key] = route
-        self._routes_found += 1
+            self._routes_found, self._routes_version = 0, version
+        route = self._path.tool_route(target, tool_name, Asker(envelope, session, b"null"))
+        if route is not None:
+            self._routes.setdefault(session.session_id, {})[key] = route
+            self._routes_found += 1
         return route
 
 
@@ -331,3 +251,41 @@ def _asks_for_input(reply: Reply) -> bool:
 
 
 Begin = Callable[[Arrival, str, PlainReceiver], BegunToolCall | None]
+
+
+class _Waiting(msgspec.Struct, eq=False):
+    """Implements `ports.answerer.PlainReceiver` for a task."""
+
+    over: asyncio.Future[Reply | None]
+    go_on: Answering | None = None
+
+    def replied(self, reply: Reply) -> None:
+        if not self.over.done():
+            self.over.set_result(reply)
+
+    def said_more(self, go_on: Answering) -> None:
+        self.go_on = go_on
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+async def begin_and_wait(begin: Begin, arrival: Arrival, tell: Tell) -> Reply | None:
+    """`Answerer.answer` of a call that can be begun. None: nothing was done yet."""
+    params = call_params(arrival.params)
+    if params is None:
+        return None
+    waiting = _Waiting(asyncio.get_running_loop().create_future())
+    try:
+        call = begin(arrival, params.name, waiting)
+    except Exception:  # noqa: BLE001 - a bug of ours: the general path has a border for it
+        _log.exception("tools/call could not be begun")
+        return None
+    if call is None:
+        return None
+    try:
+        reply = await waiting.over
+    except asyncio.CancelledError:
+        call.cancel()
+        raise
+    go_on, waiting.go_on = waiting.go_on, None  # it holds us
+    return reply if go_on is None else await go_on(tell)

@@ -36,7 +36,7 @@ from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
-from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls
+from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls, begin_and_wait
 from callgate.relay.replace_upstreams import UpstreamReplacing
 from callgate.relay.search.find_tools import ToolSearch
 from callgate.relay.search.offered import Offered
@@ -107,12 +107,11 @@ class Relay:
             tracer,
             self._settle,
             self._stopped,
-            lambda begun, tell: self.answer(begun.exchange.arrival, tell, begun),
+            lambda begun, tell: self.answer_generally(begun.exchange.arrival, tell, begun),
         )
         if self.where is not None:  # a session that was not seen here is claimed first
             self._plain.session_of = self._sessions.known
             self._plain.is_here = self.where.is_here
-        self.ask_known = self._plain.ask
         self.begin: Begin = self._plain.begin
         replacing = UpstreamReplacing(self._upstreams, self._path, self._aggregate, self._news, self._hearing)
         self.prepare, self.replace = replacing.prepare, replacing.replace
@@ -167,8 +166,17 @@ class Relay:
             self._upstreams[name].tell(arrival.method, arrival.params, session)
         self._side_messages.notified(arrival, session, told)
 
-    async def answer(self, arrival: Arrival, tell: Tell, begun: BegunToolCall | None = None) -> Reply:
-        """`begun`: it is under way already."""
+    async def answer(self, arrival: Arrival, tell: Tell) -> Reply:
+        if arrival.method == "tools/call":
+            reply = await begin_and_wait(self.begin, arrival, tell)
+            if reply is not None:
+                return reply
+        return await self.answer_generally(arrival, tell)
+
+    async def answer_generally(
+        self, arrival: Arrival, tell: Tell, begun: BegunToolCall | None = None
+    ) -> Reply:
+        """`begun`: it was, and turned out to be more than a plain call."""
         exchange = self._open(arrival) if begun is None else begun.exchange
 
         def pass_on(said: Said) -> Awaitable[None]:
@@ -184,11 +192,9 @@ class Relay:
             else:
                 if self._record_gate is not None and self._record_gate.refuses:
                     self._record_gate.admit()
-                routed = self.ask_known(exchange, pass_on) if arrival.method == "tools/call" else None
-                if routed is None:
-                    path = self._aggregate if arrival.target is None else self._direct
-                    asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-                    routed = await path.route(exchange, asker, pass_on)
+                path = self._aggregate if arrival.target is None else self._direct
+                asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+                routed = await path.route(exchange, asker, pass_on)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed
             else:

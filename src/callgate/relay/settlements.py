@@ -8,7 +8,7 @@ from callgate.model.exchange import Arrival, EndedBy, Outcome, Settlement
 from callgate.model.reply import Reply
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.fault_of import BUG_FAULT, fault_of
-from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
+from callgate.wire.json_rpc import encode_error_object, read_if_readable
 from callgate.wire.revisions import META_CODE
 
 _MAX_ERROR_CHARS = 2000
@@ -56,11 +56,9 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Set
 
 
 def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settlement:
-    try:
-        parsed = _tool_result_decoder.decode(result)
-    except NOT_READABLE:  # not the shape we know: it is the client's to judge, we only passed it on
-        return Settlement(_ANSWERED, ended_by, result)
-    if not parsed.isError:
+    parsed = read_if_readable(_tool_result_decoder, result)
+    # Of another shape than we know: it is the client's to judge, we only passed it on.
+    if parsed is None or not parsed.isError:
         return Settlement(_ANSWERED, ended_by, result)
     raw_code = bytes(parsed.meta.get(META_CODE, b"")) if is_ours else b""
     code = msgspec.json.decode(raw_code, type=str) if raw_code[:1] == b'"' else None

@@ -7,7 +7,7 @@ import msgspec
 from callgate.model.error_codes import BUG_INTERNAL, INTERNAL_ERROR
 from callgate.model.errors import CallgateError
 from callgate.model.reply import RpcFault
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 
 
 def fault_of(error: CallgateError) -> RpcFault:
@@ -22,12 +22,12 @@ class _Said(msgspec.Struct):
     message: str = "The server answered with an invalid error"
 
 
+_said_decoder = msgspec.json.Decoder(_Said)
+
+
 def read_fault(error: bytes) -> RpcFault:
     """An upstream's error as it came; its code and message are read only for our own books."""
-    try:
-        said = msgspec.json.decode(error, type=_Said)
-    except NOT_READABLE:
-        said = _Said()
+    said = read_if_readable(_said_decoder, error) or _Said()
     return RpcFault(said.code, said.message, raw=error if error[:1] == b"{" else None)
 
 

@@ -6,7 +6,7 @@ message and drop unknown fields; this costs about 1 µs.)
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,15 @@ MAX_BATCH = 100
 # What msgspec raises for what it cannot read: not JSON, not the shape that was asked for, nested too deeply.
 # Whether the last happens depends on how deep the stack is already, so whoever reads again may be the first.
 NOT_READABLE = (msgspec.DecodeError, RecursionError)
+_Shape = TypeVar("_Shape")
+
+
+def read_if_readable(decoder: msgspec.json.Decoder[_Shape], raw: bytes | msgspec.Raw) -> _Shape | None:
+    """None: it is not readable, or not in that shape."""
+    try:
+        return decoder.decode(raw)
+    except NOT_READABLE:
+        return None
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -151,7 +160,9 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
     # MCP allows strings and integers, never null (2026-07-28, basic, "Requests").
     is_id = rpc_id[:1] == b'"' or rpc_id.removeprefix(b"-").isdigit()
     readable_id = rpc_id if is_id and len(rpc_id) <= MAX_ID_BYTES else None
-    if parsed.jsonrpc != _VERSION and _text_in(parsed.jsonrpc) != "2.0":  # which can be spelled with escapes
+    if (
+        parsed.jsonrpc != _VERSION and read_if_readable(_text_decoder, parsed.jsonrpc) != "2.0"
+    ):  # with escapes
         return Unreadable(readable_id, _malformed('The member "jsonrpc" must be "2.0"'))
     if rpc_id and readable_id is None:
         text = f'The member "id" must be a string or an integer of at most {MAX_ID_BYTES} bytes'
@@ -169,19 +180,12 @@ def _classify(parsed: _Frame) -> Message | Unreadable:
 
 
 def _classify_call(rpc_id: bytes | None, method: msgspec.Raw, params: bytes) -> Message | Unreadable:
-    name = _text_in(method)
+    name = read_if_readable(_text_decoder, method)
     if name is None:
         return Unreadable(rpc_id, _malformed('The member "method" must be a string'))
     if params and params[:1] != b"{":
         return Unreadable(rpc_id, _malformed('The member "params" must be an object'))
     return Notification(name, params) if rpc_id is None else Request(rpc_id, name, params)
-
-
-def _text_in(raw: msgspec.Raw) -> str | None:
-    try:
-        return _text_decoder.decode(raw)
-    except NOT_READABLE:
-        return None
 
 
 def _malformed(message: str) -> CallerError:

@@ -7,7 +7,7 @@ import msgspec
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE
 from callgate.model.errors import CallerError
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.revisions import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -164,11 +164,10 @@ def drop_meta(members: dict[str, msgspec.Raw], keys: Collection[str]) -> bool:
 
 
 def _check_others(params: bytes) -> None:
-    try:
-        large = msgspec.structs.astuple(_large_decoder.decode(params))
-    except NOT_READABLE:
+    large = read_if_readable(_large_decoder, params)
+    if large is None:
         return  # the next reader says what is wrong
-    if len(params) - sum(len(bytes(member)) for member in large) > _MAX_OTHER_BYTES:
+    if len(params) - sum(len(bytes(one)) for one in msgspec.structs.astuple(large)) > _MAX_OTHER_BYTES:
         text = (
             f"The members other than {', '.join(_LARGE_MEMBERS[:2])} have more than {_MAX_OTHER_BYTES} bytes"
         )

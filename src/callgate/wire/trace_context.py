@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from callgate.model.errors import CallerError
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.params import members_decoder, peek, text_of, with_member
 
 # https://www.w3.org/TR/trace-context-1/#traceparent-header: lower case only, and never all zeros. A version
@@ -52,10 +52,8 @@ def state_in(params: bytes) -> str | None:
     raw = bytes(peek(params).meta)
     if b"tracestate" not in raw or raw[:1] != b"{":
         return None
-    try:
-        state = text_of(_carried_decoder.decode(raw).tracestate)
-    except NOT_READABLE:
-        return None
+    carried = read_if_readable(_carried_decoder, raw)
+    state = None if carried is None else text_of(carried.tracestate)
     return state if state is not None and len(state) <= MAX_STATE_CHARS else None
 
 

@@ -24,8 +24,8 @@ from callgate.recorder.group_writer import GroupWriter
 from callgate.recorder.read.caught_up import caught_up
 
 SOURCE = str(Path(callgate.__file__).parent)
-# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall.
-MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 44, 58, 78, 104
+# Seen over HTTP and stdio, at /mcp, with `sync = "reply"`. They may only fall. General: a task answers.
+MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 44, 58, 78, 91
 MOST_BRIDGED = {"modern client": 57, "legacy client": 57}
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for three of each call.
 MOST_OF_GROUP = 46

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import stdio_server, text_in
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import Actor, client_of, code_of, is_alive, say, staged, text_of
+from end_to_end.upstream_stage import Actor, client_of, code_of, say, staged, text_of
 from mcp import Client
 from mcp_types import ElicitResult
+from upstreams.processes import is_alive
 from waiting import until
 
 FINE = {"answer": "fine"}

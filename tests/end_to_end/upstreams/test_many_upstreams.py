@@ -10,7 +10,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from end_to_end.upstream_stage import Actor, Stage, client_of, is_alive, staged, text_of
+from end_to_end.upstream_stage import Actor, Stage, client_of, staged, text_of
+from upstreams.processes import is_alive
 from waiting import until
 
 FINE = {"answer": "fine"}

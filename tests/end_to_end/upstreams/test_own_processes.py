@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from end_to_end.gateway_process import stdio_server, text_in
 from end_to_end.raw_clients import LegacyClient
-from end_to_end.upstream_stage import Actor, code_of, is_alive, staged, text_of, tokens_for
+from end_to_end.upstream_stage import Actor, code_of, staged, text_of, tokens_for
 from mcp import Client
+from upstreams.processes import is_alive
 from waiting import until
 
 from callgate.app.setup.setup_problems import setup_problems

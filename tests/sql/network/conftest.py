@@ -4,14 +4,14 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict, Unpack
 
 import pytest
-import uvloop
 from databases.database import Database
+from event_loops import LoopFactories, loop_factories
 from waiting import until
 
 from callgate.sql.drivers.driver import Cell, StatementResult
@@ -35,12 +35,8 @@ _RUNNING = {
 }
 
 
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    if item.path.name in _UNDER_BOTH_LOOPS:
-        return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-    return {"asyncio": asyncio.new_event_loop}
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> LoopFactories:
+    return loop_factories(item, _UNDER_BOTH_LOOPS)
 
 
 def address_of(database: Database) -> ServerAddress:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from callgate.api.operation import Asked, Operation
-from callgate.api.shapes import Era, FindingShape, ToolShape
+from callgate.api.server_shapes import FindingShape, ToolShape
+from callgate.api.shapes import Era
 from callgate.api.tool_views import ToolViews
 from callgate.api.trust_api import FlawShape, flaw_shape
 from callgate.model.error_codes import (

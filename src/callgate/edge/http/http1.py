@@ -1,4 +1,4 @@
-"""HTTP/1.1 for one connection: requests in (`request_reader`), answers out.
+"""HTTP/1.1 for one connection: requests in (`request_reader`), answers out (`client_socket`).
 
 By hand because the layer above it decides the gateway's speed: an ASGI server costs 60 µs a request more
 (docs/decisions/0002-own-http-layer.md). Knows nothing of MCP.
@@ -7,7 +7,7 @@ Rules
 1. One request is answered at a time. One that arrives meanwhile (pipelining) waits, and reading stops until
    it is answered; while none waits we keep reading, since that is how a disconnect is noticed.
 2. A client whose request cannot be read, or is too long, is answered and cut off. What was answered must be
-   read before the next request is served; answers that nobody reads have a limit over all connections.
+   read before the next request is served.
 3. Answers are whole or streamed in chunks.
 4. When the client goes away, the handler's task is cancelled only if it asked for that.
 5. All requests of a connection are answered by one task: one for each costs as much as reading the request.
@@ -23,8 +23,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
+from callgate.edge.http.client_socket import ClientSocket
 from callgate.edge.http.message import Begun, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.edge.http.service import Handler, Service
@@ -33,17 +34,12 @@ from callgate.ports.http_app import UNIX_PEER
 
 _log = logging.getLogger(__name__)
 
-# A client that is still sending while it is refused must be heard out for a while: bytes that nobody read
-# would reset the connection, and the answer would be lost with it.
-_LINGER_S = 2.0
 
-
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(ClientSocket):
     def __init__(self, service: Service, now: Callable[[], float]) -> None:
+        super().__init__(service.unread, now)
         self._service = service
-        self._now = now
         self._reader = service.reader(RequestReader, self._take, self._ask_for_body, now)
-        self._transport: asyncio.Transport | None = None
         self.has_asked = False  # a whole request came over it
         self._worker: asyncio.Task[None] | None = None  # from the first request on that is not begun without
         self._idle: asyncio.Future[None] | None = None  # what it waits on for the next one
@@ -52,36 +48,25 @@ class ClientConnection(asyncio.Protocol):
         self._ended: asyncio.Future[None] | None = None  # somebody waits for the end of the request
         self._request: HttpRequest | None = None  # the one being answered
         self._responder: Responder | None = None
-        self._drain: asyncio.Future[None] | None = None
         self._waiting: deque[HttpRequest] = deque()  # pipelined behind the one being answered
         self._refusal: CallgateError | None = None  # what follows them on the wire could not be read
-        self._closing = False
         self._is_leaving = False
-        self._is_reading_paused = False
-        self._lingering: asyncio.TimerHandle | None = None
-        self._stuck_since: float | None = None  # the client does not read what we wrote
-        self._answered_at = self._wrote_at = now()
+        self._answered_at = self._wrote_at
 
     # ---- asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        super().connection_made(transport)
         peer: Any = transport.get_extra_info("peername")
         # A name, even an empty one, is a Unix socket's. None: who was there is gone already.
         of_socket = UNIX_PEER if isinstance(peer, str | bytes) else None
         self._reader.peer = peer[0] if isinstance(peer, tuple) else of_socket
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
+        super().connection_lost(exc)
         self._reader.close()
-        self._service.unread.forget(self)
         while self._waiting:
             self._drop(self._waiting.popleft())
-        if self._lingering is not None:
-            self._lingering.cancel()
-            self._lingering = None
-        if self._drain is not None and not self._drain.done():
-            self._drain.set_result(None)
         if self._idle is not None:
             self._idle.cancel()  # and with it the worker
             self._idle = self._worker = None
@@ -106,27 +91,9 @@ class ClientConnection(asyncio.Protocol):
         if self._is_reading_paused or self._transport is None:
             return
         if self._waiting or (self._request is not None and self._reader.is_mid_body):
-            self._is_reading_paused = True
-            self._transport.pause_reading()
-
-    def pause_writing(self) -> None:
-        self._drain = asyncio.get_running_loop().create_future()
-        self._stuck_since = self._now()
-        if self._transport is not None:
-            self._service.unread.hold(self, self._transport.get_write_buffer_size())
-
-    def resume_writing(self) -> None:
-        self._stuck_since = None
-        self._service.unread.forget(self)
-        if self._drain is not None and not self._drain.done():
-            self._drain.set_result(None)
-        self._drain = None
+            self.pause_reading()
 
     # ---- what the listener and the responder need
-
-    @property
-    def is_closed(self) -> bool:
-        return self._transport is None
 
     @property
     def is_answering(self) -> bool:
@@ -151,36 +118,11 @@ class ClientConnection(asyncio.Protocol):
         """When we began to wait for the (rest of the) next request."""
         return max(self._answered_at, self._reader.began_at)
 
-    def write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self._wrote_at = self._now()
-            self._transport.write(data)
-
     def check_silence(self, before: float) -> None:
         """An answer under way that has written nothing since `before` is reminded to."""
         responder = self._responder
         if responder is not None and responder.on_silence is not None and self._wrote_at < before:
             responder.on_silence(responder)
-
-    async def drained(self) -> None:
-        if self._drain is not None:
-            await self._drain
-
-    def close(self) -> None:
-        self._closing = True
-        if self._transport is not None:
-            self._transport.close()
-
-    def drop_if_stuck(self, before: float) -> None:
-        """A client that reads nothing keeps our answer in memory, also after `close`: cut it off."""
-        if self._stuck_since is not None and self._stuck_since < before:
-            self.abort()
-
-    def abort(self) -> None:
-        """Hang up without waiting for what is still unsent."""
-        self._closing = True
-        if self._transport is not None:
-            self._transport.abort()
 
     def leave(self) -> None:
         """The next answer, or the one under way, is the last."""
@@ -222,23 +164,10 @@ class ClientConnection(asyncio.Protocol):
             self._refusal = error
             return
         self._service.refuser(error, self._reader.so_far(), Responder(self, head_only=False))
-        self._linger()
-
-    def _linger(self) -> None:
-        """Hang up, and take what the client still sends for a moment, unread."""
-        self._closing = True
         self._reader.close()
-        self._resume_reading()
-        if self._transport is not None:
-            self._transport.write_eof()
-            self._lingering = asyncio.get_running_loop().call_later(_LINGER_S, self.abort)
+        self.linger()
 
     # ---- reading
-
-    def _resume_reading(self) -> None:
-        if self._transport is not None and self._is_reading_paused:
-            self._is_reading_paused = False
-            self._transport.resume_reading()
 
     def _ask_for_body(self) -> None:
         # Not into the middle of another answer; a client that gets none sends its body after a while.
@@ -340,7 +269,8 @@ class ClientConnection(asyncio.Protocol):
             self._tell_ended()
         unfinished = not responder.started or responder.streaming
         if request.is_cut and not unfinished and not self._closing:
-            self._linger()
+            self._reader.close()
+            self.linger()
         elif request.wants_close or unfinished or self._closing or self._is_leaving:
             self.close()
 
@@ -360,4 +290,4 @@ class ClientConnection(asyncio.Protocol):
         elif self._refusal is not None:
             self.refuse(self._refusal)
         if self._is_reading_paused and not self._waiting:
-            self._resume_reading()
+            self.resume_reading()

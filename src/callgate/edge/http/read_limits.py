@@ -14,15 +14,11 @@ _MAX_FRAMING_BYTES = 1024 * 1024
 
 class UnreportedBytes:
     """Bounds what the parser reads of one request and does not report: the beginning of a field, what is
-    between two pieces of a body and behind the last, and fields after it."""
+    between two pieces of a body and behind the last, and fields after it. Most requests need none."""
 
     __slots__ = ("_framing_bytes", "_head_bytes", "_quiet_bytes", "_trailer_bytes")
 
     def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """The next request begins."""
         self._head_bytes = self._framing_bytes = self._quiet_bytes = self._trailer_bytes = 0
 
     def add_to_head(self, data_bytes: int) -> CallerError | None:

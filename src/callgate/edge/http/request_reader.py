@@ -1,4 +1,4 @@
-"""HTTP/1.1 requests out of the bytes of one connection, on httptools. `http1` answers them.
+"""HTTP/1.1 requests out of the bytes of one connection, on httptools (`head_parser`). `http1` answers them.
 
 Knows neither the socket nor what is being answered.
 
@@ -14,15 +14,15 @@ Rules
    for all requests with the same head: one that comes again on this connection, byte for byte but for the
    length, is not read and judged again (`repeated_head`). The parser is the definition: it read the first.
 5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
-   upgrade: we may ignore it (RFC 9110, 7.8), and clients that make it go on in HTTP/1.1.
+   upgrade: clients that make it go on in HTTP/1.1.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import httptools
 
 from callgate.edge.http.byte_budget import ByteBudget
+from callgate.edge.http.head_parser import HeadParser, ReadNoMoreError, lower_name
 from callgate.edge.http.message import Beginner, HttpRequest, body_length, by_name, check_version, path_of
 from callgate.edge.http.read_limits import (
     MAX_HEAD_BYTES,
@@ -31,7 +31,6 @@ from callgate.edge.http.read_limits import (
     head_too_large,
     overloaded,
 )
-from callgate.model.error_codes import CALLER_MALFORMED
 from callgate.model.errors import CallerError, CallgateError
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.repeated_head import RepeatedHead, repeated_head
@@ -44,16 +43,7 @@ _PASSED_OVER_BYTES = 64 * 1024
 _FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 
 
-class _ReadNoMoreError(Exception):
-    """Stops the parser: the request was handed on before its end."""
-
-
-@lru_cache(maxsize=1024)  # clients send the same few names all the time
-def _lower(name: bytes) -> str:
-    return name.decode("latin-1").lower()
-
-
-class RequestReader:
+class RequestReader(HeadParser):
     def __init__(
         self,
         take: Callable[[HttpRequest], None],
@@ -66,6 +56,7 @@ class RequestReader:
     ) -> None:
         """`take`: who gets each request; `judge`: the gate, which raises CallgateError; `decide`: who may
         begin answers to requests with one head; `ask_for_body`: a client waits for leave to send it."""
+        super().__init__()
         self._take = take
         self._judge = judge
         self._decide = decide
@@ -73,20 +64,13 @@ class RequestReader:
         self._max_body_bytes = max_body_bytes
         self._budget = budget
         self._now = now
-        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
-        self._problem: CallgateError | None = None
         self._body = Pieces()
-        self._unreported = UnreportedBytes()
         self.peer: str | None = None
         self.is_over = False  # nothing more is read here
         self._known: tuple[RepeatedHead, HttpRequest] | None = None  # and the request with it
         self.on_message_begin()
         self._is_between = True  # two requests
         self._whole: HttpRequest | None = None  # the last one that ended in what is being read
-
-    @property
-    def is_mid_request(self) -> bool:
-        return self._head_bytes > 0
 
     @property
     def is_mid_body(self) -> bool:
@@ -153,51 +137,15 @@ class RequestReader:
 
     # ---- parsing
 
-    def _problem_of(self, error: httptools.HttpParserError) -> CallgateError | None:
-        if not isinstance(error, httptools.HttpParserCallbackError):
-            return CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {error}")
-        if isinstance(error.__context__, _ReadNoMoreError):
-            return None
-        if self._problem is None:
-            raise error  # a bug of ours
-        return self._problem
-
-    def _read_again(self, rest: memoryview) -> CallgateError | None:
-        """The parser took an offer to upgrade for accepted, and the rest for another protocol: the head is
-        read again without the offer, and the rest after it, where there may be more such offers."""
-        while True:
-            head = self._head_without_offer()
-            parser = self._parser = httptools.HttpRequestParser(self)
-            try:
-                parser.feed_data(head)
-                parser.feed_data(rest)
-            except httptools.HttpParserUpgrade as offer:
-                rest = rest[offer.args[0] :]
-                continue
-            except httptools.HttpParserError as error:
-                return self._problem_of(error)
-            return None
-
-    def _head_without_offer(self) -> bytes:
-        assert self._parser is not None
-        lines = "".join(f"{name}: {value}\r\n" for name, value in self._headers if name != "upgrade")
-        version = self._parser.get_http_version()
-        first = f"{self._parser.get_method().decode('latin-1')} {self._target.decode('latin-1')}"
-        return f"{first} HTTP/{version}\r\n{lines}\r\n".encode("latin-1")
-
     def _unreported_problem(
         self, data_bytes: int, before: HttpRequest | None, body_bytes: int
     ) -> CallgateError | None:
+        unreported = self._unreported = self._unreported or UnreportedBytes()
         if self._request is None:
-            return self._unreported.add_to_head(data_bytes)
+            return unreported.add_to_head(data_bytes)
         if self._request is not before:
             return None
-        return self._unreported.add_to_body(data_bytes, self._body_bytes - body_bytes)
-
-    def _fail(self, problem: CallgateError) -> CallgateError:
-        # Kept here because the parser wraps what its callbacks raise.
-        self._problem = problem
-        return problem
+        return unreported.add_to_body(data_bytes, self._body_bytes - body_bytes)
 
     # ---- httptools calls these
 
@@ -205,28 +153,23 @@ class RequestReader:
         self._is_between = False
         self._request: HttpRequest | None = None  # from the end of its head to the end of its body
         self._target = b""
-        self._headers: list[tuple[str, str]] = []
+        self._headers = []
         self._head_bytes = 0
         self._body_bytes = 0
-        self._unreported.clear()
+        self._unreported: UnreportedBytes | None = None  # from the first of them on
         self.began_at = self._now()
-
-    def on_url(self, url: bytes) -> None:
-        self._target += url
-        self._head_bytes += len(url)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            raise self._fail(head_too_large())
 
     def on_header(self, name: bytes, value: bytes) -> None:
         field_bytes = len(name) + len(value) + 4
         if self._request is not None:
+            self._unreported = self._unreported or UnreportedBytes()
             if (problem := self._unreported.add_trailer(field_bytes)) is not None:
                 raise self._fail(problem)
             return
         self._head_bytes += field_bytes
         if self._head_bytes > MAX_HEAD_BYTES:
             raise self._fail(head_too_large())
-        self._headers.append((_lower(name), value.decode("latin-1").strip()))
+        self._headers.append((lower_name(name), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         parser = self._parser
@@ -317,7 +260,7 @@ class RequestReader:
         self.is_over = request.is_cut = True
         request.body_bytes = self._body_bytes
         self._take(request)
-        raise _ReadNoMoreError
+        raise ReadNoMoreError
 
     def _drop_body(self) -> None:
         self._body.take()

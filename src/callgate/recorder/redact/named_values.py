@@ -11,6 +11,7 @@ value is not looked at again.
 import re
 from collections.abc import Iterable
 
+from callgate.recorder.redact import name_surroundings as around
 from callgate.recorder.redact.secret_names import NameKind, kind_of, words_of
 from callgate.recorder.redact.secret_values import looks_made_up
 from callgate.recorder.redact.value_extents import (
@@ -35,78 +36,6 @@ _HEX = re.compile(r"[0-9A-Fa-f]{2}")
 _LEFT_CHARS = 120  # of what stands before a name
 _MAX_TAG_CHARS = 500
 _MIN_TOKEN_CHARS = 6
-
-_FLAGS = re.ASCII
-# ---- between a name and its value
-_CLOSERS = r"(?:\\*[\"'`]|[\])]|%5[dD]|\*\*|::\w{1,30}|[?!](?=[:\s])){0,6}"
-_SIGN = re.compile(
-    _CLOSERS
-    + r"(?:\s+(?:is|was)|\s+(?:for|of|de|del|para|pour)\s+(?:(?:the|la|el)\s+)?[\w@.'-]{1,40})?[ \t]*"
-    r"(?P<sign>:=|=>|[=!]==?|<>|=~|:(?!:)|=|%3[dD]|%3[aA])(?:\*\*)?[ \t]*",
-    _FLAGS,
-)
-_SQL_WORD = re.compile(
-    _CLOSERS + r"\s+(?:not\s+)?(?:i?like|in|rlike|regexp|to|between|for\s+[^\s=]{1,100}\s*=|"
-    r"(?:n?varchar|char|text)(?:\(\w{1,5}\))?\s*=)\s*(?=[(\"'A-Za-z])",
-    _FLAGS | re.IGNORECASE,
-)
-_NEXT_ARGUMENT = re.compile(r"\\*[\"']\s*,\s*(?=\\*[\"'])", _FLAGS)
-_TYPE_AND_SIGN = re.compile(r"[A-Za-z][\w<>\[\]|. ]{0,30}?\s*=\s*(?=[\"'`])", _FLAGS)
-_SIZE = re.compile(r"\s*string\(\d{1,9}\)\s*", _FLAGS)
-_DOLLARS = re.compile(r"\$(\w{0,20})\$", _FLAGS)
-_CALL = re.compile(r"(?:await\s+|new\s+)?[A-Za-z_$][\w.$]{0,100}\(", _FLAGS)
-_WRAPPER = re.compile(
-    r"(?:^|\.)(?:md5|sha\d{0,3}|sha2|crypt|password|encrypt|aes_encrypt|hash\w*|bcrypt\w*|secretstr|secret"
-    r"|str|string|bytes|from|b64encode|base64|unhex|upper|lower|concat|convert|cast|digest|old_password|any|all|array)\($",
-    re.IGNORECASE,
-)
-# ---- what a name stands in
-_FLAG_VALUE = re.compile(r"(?:\s+|\\*[\"']\s*,\s*)(?![-|&;]|<\s)", _FLAGS)
-_SPACED_BEFORE = re.compile(
-    r"(?:\bENV|\bsetx|\bconfig(?:ure)?\s+set|\blogin\s+\S{1,100})\s+(?://\S{1,100}:)?$", _FLAGS
-)
-# "with password hunter22", "the API key is abc123": a word with letters and digits in it.
-_FOR_WHOM = r"(?:\s+(?:for|of)\s+(?:the\s+)?[\w@.'-]{1,40}(?:\s+(?:user|account))?)?"
-_VERB = r"\s+(?:is|was|ist|lautet|est|es)(?:\s+(?:now|still))?"
-_TOLD = re.compile(
-    rf"(?P<verb>{_FOR_WHOM}{_VERB})?\s+(?P<word>[\w!#$%^&*+/=@-]{{6,200}})(?=[\s.,;)]|$)",
-    _FLAGS,
-)
-_TOLD_STRING = re.compile(rf"{_FOR_WHOM}{_VERB}\s+(?=\\*[\"'`])", _FLAGS)
-_ADJECTIVE = re.compile(
-    r"(?:too |not |very )?(?:weak|strong|short|long|correct|accepted|rejected|secure|insecure)\b", _FLAGS
-)
-_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])", _FLAGS)
-_SETTER = re.compile(
-    r"(?:set|put|add|append|header|env|insert|store|save|define|property|config)\w*\s*\(\s*"
-    r"(?:[\w.]{1,40}\s*,\s*)?\\*[\"']$",
-    _FLAGS | re.IGNORECASE,
-)
-_PAIR_BEFORE = re.compile(r"[(\[]\s*\\*[\"']$", _FLAGS)
-_ENTITLED = re.compile(
-    r"(?:\b(?:name|key|id|type|field|label|property|header|variable|param|parameter|parameterkey)"
-    r"\\*[\"']?\s*[:=]\s*|"
-    r"\bvariable\s+)\\*[\"']?[\w./ #-]{0,60}$",
-    _FLAGS | re.IGNORECASE,
-)
-_VALUE_WORD = re.compile(
-    r"\b(?:parameter)?(?:value|content|default)\\*[\"']?\s*[:=]\s*", _FLAGS | re.IGNORECASE
-)
-_END_OF_ENTRY = re.compile(r"[>}]|\n\s*-|\n\s*\n|(?<=\n)\S", _FLAGS)
-_FORM_PART = re.compile(r"\"\r?\n\r?\n", _FLAGS)
-_TAG_BEGINS = re.compile(r"<(?:[\w.-]{1,40}:)?$", _FLAGS)
-_REST_OF_TAG = re.compile(r"(?:[^<>/\"']|/(?!>)|\"[^\"<>]*\"|'[^'<>]*'){0,50}>", _FLAGS)
-_CLOSED_AND_NEXT = re.compile(r"\s*</(?:key|name|dt)>\s*<[\w:]{1,40}>", _FLAGS | re.IGNORECASE)
-_CDATA = "<![CDATA["
-_SPACE = re.compile(r"\s+", _FLAGS)
-_SPACE_AND_QUOTE = re.compile(r"\s+(?=[A-Za-z]?[\"'$])", _FLAGS)
-_END_OF_OPEN_TAG = re.compile(r"[^<>]{0,200}[^/<>]>(?=[^<\s])", _FLAGS)
-_IN_TAG = re.compile(r"<[^<>]{0,100}$", _FLAGS)
-_USER = re.compile("user|login|host|uid|email", _FLAGS | re.IGNORECASE)
-_DOUBLED = re.compile(r"''(?=[^'\s,);])[^']*''", _FLAGS)
-_BRACED = re.compile(r"\{[^{}\n]{1,200}\}(?=;|$|\s)", _FLAGS)
-_BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n", _FLAGS)
-_ITEM = re.compile(r"\s*\n([ \t]*)- ", _FLAGS)
 
 
 def value_spans(text: str, hits: Iterable[Span]) -> tuple[list[Span], list[Name]]:
@@ -166,7 +95,7 @@ def _name(text: str, start: int, end: int) -> Name | None:
     written = text[max(start, end - 100) : end]
     kind = kind_of(written)
     left = text[max(0, start - _LEFT_CHARS) : start]
-    if kind is NameKind.PASS and _USER.search(text, max(0, start - 200), end + 100) is None:
+    if kind is NameKind.PASS and around.USER.search(text, max(0, start - 200), end + 100) is None:
         kind = NameKind.LONE_PASS
     if kind is None:
         return None
@@ -179,21 +108,21 @@ def _name(text: str, start: int, end: int) -> Name | None:
 
 def _spans_of(text: str, name: Name) -> list[Span]:
     last = name.left[-1:]
-    if last and last in "<:" and _TAG_BEGINS.search(name.left):
+    if last and last in "<:" and around.TAG_BEGINS.search(name.left):
         return _in_element(text, name)
-    closed = _CLOSED_AND_NEXT.match(text, name.end) if last == ">" else None
+    closed = around.CLOSED_AND_NEXT.match(text, name.end) if last == ">" else None
     if closed is not None:
         return _up_to(text, closed.end(), text.find("<", closed.end()), name)
-    if last and last in "\"' =:#/" and _ENTITLED.search(name.left):
+    if last and last in "\"' =:#/" and around.ENTITLED.search(name.left):
         found = _beside(text, name)
         if found:
             return found
-    sign = _SIGN.match(text, name.end)
+    sign = around.SIGN.match(text, name.end)
     # /etc/passwd: , arn:x:secret:y
     is_path = name.left.endswith(("/", ":")) and text.startswith(":", name.end)
     if sign is not None and not is_path:
         return _after_sign(text, name, sign.end(), sign["sign"])
-    word = _SQL_WORD.match(text, name.end)
+    word = around.SQL_WORD.match(text, name.end)
     if word is not None:
         return _after_sign(text, name, word.end(), "word")
     return _after_space(text, name)
@@ -208,10 +137,10 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
         *"[{(\n'\"`\\",
     ):
         return checked(text, name, at, end_of_line(text, name, at, quote))
-    for skipped in (_TYPE_AND_SIGN, _SIZE):
+    for skipped in (around.TYPE_AND_SIGN, around.SIZE):
         found = skipped.match(text, at)
         at = found.end() if found else at
-    doubled = _DOUBLED.match(text, at)
+    doubled = around.DOUBLED.match(text, at)
     if doubled is not None:
         return checked(text, name, at + 2, doubled.end() - 2)
     opening = OPENING.match(text, at)
@@ -219,7 +148,7 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
         return checked(text, name, opening.end(), end_of_quoted(text, opening))
     if text.startswith(("[", "("), at):
         return strings_inside(text, name, at + 1)
-    braced = _BRACED.match(text, at) if sign == "=" else None
+    braced = around.BRACED.match(text, at) if sign == "=" else None
     if braced is not None:
         return checked(text, name, at + 1, braced.end() - 1)
     if text.startswith("{", at) and not text.startswith("{{", at):
@@ -230,15 +159,15 @@ def _after_sign(text: str, name: Name, at: int, sign: str) -> list[Span]:
 def _unquoted(text: str, name: Name, at: int, sign: str) -> list[Span]:
     if name.kind is NameKind.LONE_PASS:
         return []
-    call = _CALL.match(text, at)
+    call = around.CALL.match(text, at)
     if call is not None:
-        return strings_inside(text, name, call.end()) if _WRAPPER.search(call[0]) else []
+        return strings_inside(text, name, call.end()) if around.WRAPPER.search(call[0]) else []
     if sign == "word":
         return []
-    block = _BLOCK.match(text, at)
+    block = around.BLOCK.match(text, at)
     if block is not None:
         return indented_lines(text, name, block.end())
-    if sign == ":" and _ITEM.match(text, at):
+    if sign == ":" and around.ITEM.match(text, at):
         return list_items(text, name, text.index("\n", at) + 1)
     return bare_value(text, name, at, sign)
 
@@ -247,36 +176,42 @@ def _after_space(text: str, name: Name) -> list[Span]:
     """`--name value`, `PASSWORD 'value'`, `set("name", "value")`."""
     is_quoted = name.left.endswith(('"', "'", "`"))
     if name.text.startswith("-"):
-        gap = _FLAG_VALUE.match(text, name.end)
+        gap = around.FLAG_VALUE.match(text, name.end)
         return [] if gap is None else one_word(text, name, gap.end())
-    if (name.left.endswith((" ", "\t", ":")) and _SPACED_BEFORE.search(name.left)) or name.text in (
+    if (name.left.endswith((" ", "\t", ":")) and around.SPACED_BEFORE.search(name.left)) or name.text in (
         "requirepass",
         "rootpw",
         "bindpw",
     ):
-        gap = _SPACE.match(text, name.end)
+        gap = around.SPACE.match(text, name.end)
         return [] if gap is None else one_word(text, name, gap.end())
     if is_quoted:
-        gap = _NEXT_ARGUMENT.match(text, name.end)
+        gap = around.NEXT_ARGUMENT.match(text, name.end)
         opening = OPENING.match(text, gap.end()) if gap is not None else None
         if opening is None:
             return []
         end = end_of_quoted(text, opening)
-        is_pair = _PAIR_BEFORE.search(name.left) is not None and looks_made_up(text[opening.end() : end])
-        return checked(text, name, opening.end(), end) if _SETTER.search(name.left) or is_pair else []
-    told = _TOLD.match(text, name.end)
-    if told is not None and (told["verb"] or name.kind is NameKind.PASSWORD) and _MIXED.match(told["word"]):
+        is_pair = around.PAIR_BEFORE.search(name.left) is not None and looks_made_up(
+            text[opening.end() : end]
+        )
+        return checked(text, name, opening.end(), end) if around.SETTER.search(name.left) or is_pair else []
+    told = around.TOLD.match(text, name.end)
+    if (
+        told is not None
+        and (told["verb"] or name.kind is NameKind.PASSWORD)
+        and around.MIXED.match(told["word"])
+    ):
         return [told.span("word")]
-    told = _TOLD_STRING.match(text, name.end)
+    told = around.TOLD_STRING.match(text, name.end)
     opening = OPENING.match(text, told.end()) if told is not None else None
     if opening is not None:
         return _told_string(text, name, opening)
     if name.kind is not NameKind.PASSWORD and not name.text.isupper():
         return []
-    gap = _SPACE_AND_QUOTE.match(text, name.end)
+    gap = around.SPACE_AND_QUOTE.match(text, name.end)
     if gap is None:
         return []
-    dollars = _DOLLARS.match(text, gap.end())
+    dollars = around.DOLLARS.match(text, gap.end())
     if dollars is not None:
         end = text.find(dollars[0], dollars.end())
         return checked(text, name, dollars.end(), end if end >= 0 else len(text))
@@ -290,22 +225,22 @@ def _told_string(text: str, name: Name, opening: re.Match[str]) -> list[Span]:
     is_word = end - start < _MIN_TOKEN_CHARS or not looks_made_up(
         text[start : min(end, start + _MAX_TAG_CHARS)]
     )
-    if is_word and (name.kind is not NameKind.PASSWORD or _ADJECTIVE.match(text, start)):
+    if is_word and (name.kind is not NameKind.PASSWORD or around.ADJECTIVE.match(text, start)):
         return []
     return checked(text, name, start, end)
 
 
 def _in_element(text: str, name: Name) -> list[Span]:
     """`<name …>value<`, and `<name value="…"/>`."""
-    tag = _REST_OF_TAG.match(text, name.end)
+    tag = around.REST_OF_TAG.match(text, name.end)
     if tag is None:
         return _beside(text, name)
     return _up_to(text, tag.end(), text.find("<", tag.end()), name)
 
 
 def _up_to(text: str, at: int, end: int, name: Name) -> list[Span]:
-    if text.startswith(_CDATA, at):
-        at += len(_CDATA)
+    if text.startswith(around.CDATA, at):
+        at += len(around.CDATA)
         end = text.find("]]>", at)
     if end < 0:
         end = len(text)
@@ -316,20 +251,20 @@ def _up_to(text: str, at: int, end: int, name: Name) -> list[Span]:
 
 def _beside(text: str, name: Name) -> list[Span]:
     """`name="password" value="…"`, in either order: of a tag, an object, an entry; a form's part."""
-    part = _FORM_PART.match(text, name.end)
+    part = around.FORM_PART.match(text, name.end)
     if part is not None:
         return checked(text, name, part.end(), end_of_line(text, name, part.end(), ""))
     limit = min(len(text), name.end + _MAX_TAG_CHARS)
-    ends = _END_OF_ENTRY.search(text, name.end, limit)
+    ends = around.END_OF_ENTRY.search(text, name.end, limit)
     limit = ends.start() if ends else limit
-    found = _VALUE_WORD.search(text, name.end, limit)
+    found = around.VALUE_WORD.search(text, name.end, limit)
     if found is not None:
         return _after_sign(text, name, found.end(), "=")
-    tag = _END_OF_OPEN_TAG.match(text, name.end)
-    if tag is not None and _IN_TAG.search(name.left):
+    tag = around.END_OF_OPEN_TAG.match(text, name.end)
+    if tag is not None and around.IN_TAG.search(name.left):
         return _up_to(text, tag.end(), text.find("<", tag.end()), name)
     opens = max(name.left.rfind("<"), name.left.rfind("{"))
     if opens < 0:
         return []
-    before = _VALUE_WORD.search(text, name.start - len(name.left) + opens, name.start)
+    before = around.VALUE_WORD.search(text, name.start - len(name.left) + opens, name.start)
     return [] if before is None else _after_sign(text, name, before.end(), "=")

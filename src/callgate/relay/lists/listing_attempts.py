@@ -24,7 +24,7 @@ from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
 from callgate.ports.upstream import Asker
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
-from callgate.wire.connection.connection import Backoff
+from callgate.wire.connection.backoff import Backoff
 
 _log = logging.getLogger(__name__)
 

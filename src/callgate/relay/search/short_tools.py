@@ -11,7 +11,7 @@ import msgspec
 
 from callgate.model.offers import Offer
 from callgate.model.wording import clip
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 
 _MAX_DESCRIPTION_CHARS = 300
 _MAX_TYPE_CHARS = 200
@@ -26,6 +26,7 @@ _MAX_PARAMETERS_BYTES = 24 * 1024
 _TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
 
 _Json = dict[str, Any]
+_any_decoder = msgspec.json.Decoder[Any]()
 
 
 def short_tools(offers: Sequence[Offer], total: int) -> bytes:
@@ -118,10 +119,7 @@ def _referred(reference: str, root: _Json) -> _Json:
 
 
 def definition_of(offer: Offer) -> _Json:
-    try:
-        return members_of(msgspec.json.decode(offer.definition))
-    except NOT_READABLE:
-        return {}
+    return members_of(read_if_readable(_any_decoder, offer.definition))
 
 
 def _names(value: Any) -> set[str]:

@@ -57,7 +57,7 @@ class SourceToolCaller:
         """`call`: the raw result of a call. Raises `CallgateError`."""
         self._call = call
 
-    def begin(self, hop: Hop, listener: CallListener | None) -> "BegunSourceCall":
+    def begin(self, hop: Hop, listener: CallListener) -> "BegunSourceCall":
         return BegunSourceCall(self._call, hop, listener)
 
 
@@ -66,9 +66,7 @@ class BegunSourceCall:
 
     __slots__ = ("_listener", "_task")
 
-    def __init__(
-        self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: CallListener | None
-    ) -> None:
+    def __init__(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: CallListener) -> None:
         self._listener = listener
         self._task = asyncio.get_running_loop().create_task(self._answer(call, hop))
 
@@ -77,16 +75,12 @@ class BegunSourceCall:
         try:
             reply = Reply(result=await call(hop))
         except CallgateError as error:
-            if listener is None:
-                raise
             listener(error)
             return _NONE
         except Exception:
-            if listener is not None:
-                listener(_FAILED)
+            listener(_FAILED)
             raise
-        if listener is not None:
-            listener(reply)
+        listener(reply)
         return reply
 
     async def go_on(self, tell: Tell) -> Reply:

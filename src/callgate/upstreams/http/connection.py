@@ -24,7 +24,7 @@ import httptools
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
 from callgate.upstreams.fair_reading import FairReading
-from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of
+from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of, promised_idle_s
 from callgate.wire.framing.repeated_head import repeated_head
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.
@@ -56,6 +56,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._exchange: HttpExchange | None = None
         self._headers: RawHeaders = []
         self._reading = FairReading(self._received)
+        self.pause, self.resume = self._reading.pause, self._reading.resume
         self._has_served = False  # an answer came on it before: the peer may close it at any time
         self._has_surplus = False  # bytes after the end of an answer
         self._may_stay = False
@@ -184,12 +185,6 @@ class UpstreamConnection(asyncio.Protocol):
             self._exchange = None
             self.abort()
 
-    def pause(self) -> None:
-        self._reading.pause()
-
-    def resume(self) -> None:
-        self._reading.resume()
-
     # ---- reading: httptools calls the on_ methods
 
     def on_message_begin(self) -> None:
@@ -255,7 +250,7 @@ class UpstreamConnection(asyncio.Protocol):
         if self._can_stay():
             if not self._has_served:
                 self._has_served = True
-                self.promised_idle_s = _promised_idle_s(self._headers)
+                self.promised_idle_s = promised_idle_s(self._headers)
             self.resume()
             self._owner.released(self)
         else:
@@ -300,14 +295,3 @@ class UpstreamConnection(asyncio.Protocol):
         hint = "" if exchange.repeatable else "It may or may not have run, so it was not sent again"
         text = f"{self._owner.shown} closed the connection without an answer"
         return UpstreamError(UPSTREAM_UNAVAILABLE, text, hint=hint)
-
-
-def _promised_idle_s(headers: RawHeaders) -> float | None:
-    value = header_of(headers, b"keep-alive")
-    if value is None:
-        return None
-    for part in value.lower().split(b","):
-        name, _, number = part.strip().partition(b"=")
-        if name == b"timeout" and number.isdigit() and len(number) < 7:
-            return float(number)
-    return None

@@ -104,3 +104,15 @@ def header_of(headers: RawHeaders, name: bytes) -> bytes | None:
 def media_type_of(headers: RawHeaders) -> bytes:
     value = header_of(headers, b"content-type")
     return b"" if value is None else value.partition(b";")[0].strip().lower()
+
+
+def promised_idle_s(headers: RawHeaders) -> float | None:
+    """How long the peer keeps an idle connection, if it says so."""
+    value = header_of(headers, b"keep-alive")
+    if value is None:
+        return None
+    for part in value.lower().split(b","):
+        name, _, number = part.strip().partition(b"=")
+        if name == b"timeout" and number.isdigit() and len(number) < 7:
+            return float(number)
+    return None

@@ -21,7 +21,7 @@ from callgate.upstreams.hide_secrets import Hide
 from callgate.upstreams.http.exchange import RawHeaders, header_of, media_type_of
 from callgate.upstreams.http.refusal_text import MAX_READ_BYTES, MAX_SHOWN_CHARS, refusal_text
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 
 # The server, or a proxy in front of it, says itself that this will pass.
 _PASSING = frozenset({429, 502, 503, 504})
@@ -45,11 +45,8 @@ _fault_decoder = msgspec.json.Decoder(_Fault)
 
 
 def is_answer_to(frame: bytes, rpc_id: int) -> bool:
-    try:
-        answer = _answer_decoder.decode(frame)
-    except NOT_READABLE:
-        return False
-    return bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
+    answer = read_if_readable(_answer_decoder, frame)
+    return answer is not None and bytes(answer.id) == b"%d" % rpc_id and not bytes(answer.method)
 
 
 class Refusal:
@@ -113,10 +110,8 @@ def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
 
 
 def _error_message(body: bytes, hide: Hide) -> str:
-    try:
-        return hide(_fault_decoder.decode(body).error.message[:MAX_SHOWN_CHARS])
-    except NOT_READABLE:
-        return ""
+    fault = read_if_readable(_fault_decoder, body)
+    return "" if fault is None else hide(fault.error.message[:MAX_SHOWN_CHARS])
 
 
 def _phrase(status: int) -> str:

@@ -193,7 +193,7 @@ class ToolOnLine:
         self._name = None if self._is_legacy else native_name
         self._timeout_s, self._limit_key = line.call_limits.of_tool(native_name)
 
-    def begin(self, hop: Hop, listener: CallListener | None) -> Call | None:
+    def begin(self, hop: Hop, listener: CallListener) -> Call | None:
         """Under way when this returns. Raises UpstreamError when the server is down, CallerError for a state
         that is nobody's."""
         introduction, line = self._introduction, self._shared

@@ -26,7 +26,7 @@ from callgate.upstreams.transport import Opened
 from callgate.wire.eras.capabilities import capabilities_across
 from callgate.wire.eras.params import OUR_INFO, with_envelope
 from callgate.wire.fault_of import read_fault
-from callgate.wire.json_rpc import NOT_READABLE, encode_notification
+from callgate.wire.json_rpc import NOT_READABLE, encode_notification, read_if_readable
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
 
 # A legacy server may stay silent when it is asked something before `initialize`.
@@ -91,11 +91,11 @@ class _Info(msgspec.Struct):
     @classmethod
     def read(cls, raw: msgspec.Raw) -> tuple[str | None, str | None]:
         """A name is for people: one that is odd is no reason not to work with the server."""
-        try:
-            info = msgspec.json.decode(raw, type=cls) if bytes(raw) else cls()
-        except NOT_READABLE:
-            return None, None
+        info = read_if_readable(_info_decoder, raw) or cls()
         return _text(info.name), _text(info.version)
+
+
+_info_decoder = msgspec.json.Decoder(_Info)
 
 
 def _text(value: Any) -> str | None:
@@ -118,13 +118,13 @@ class _Initialize(msgspec.Struct):
     serverInfo: msgspec.Raw = msgspec.Raw()  # noqa: N815
 
 
+_discover_decoder = msgspec.json.Decoder(_Discover)
+
+
 def read_discover(result: bytes) -> Introduction | None:
     """None when this is no answer of a modern server that we could speak with."""
-    try:
-        said = msgspec.json.decode(result, type=_Discover)
-    except NOT_READABLE:
-        return None
-    if set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
+    said = read_if_readable(_discover_decoder, result)
+    if said is None or set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
         return None
     name, version = _Info.read(said.meta.server_info)
     return Introduction(Era.MODERN, MODERN_REVISIONS[0], result, name, version, said.capabilities)

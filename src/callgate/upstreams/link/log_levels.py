@@ -10,7 +10,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
 from callgate.ports.upstream import Asker
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import read_if_readable
 
 MESSAGE = "notifications/message"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -28,10 +28,8 @@ _message_decoder = msgspec.json.Decoder(_Message)
 
 def level_in(params: bytes) -> str:
     """Of `logging/setLevel` or a log message; the empty string when it says none."""
-    try:
-        return _message_decoder.decode(params or b"{}").level
-    except NOT_READABLE:
-        return ""
+    message = read_if_readable(_message_decoder, params)
+    return "" if message is None else message.level
 
 
 def rank_of(level: str) -> int:

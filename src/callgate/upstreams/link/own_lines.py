@@ -138,11 +138,7 @@ class OwnLines:
     def expendable(self) -> list[Expendable]:
         """Lines that nothing runs on: the slots of their processes can be given to others."""
         return [
-            Expendable(
-                Need.CLIENT_LEFT if _has_left(session) else Need.IDLE,
-                line.link.used_at,
-                partial(self._end, key, line),
-            )
+            self._expendable(key, line, Need.CLIENT_LEFT if _has_left(session) else Need.IDLE)
             for key, session, line in self._each()
             # One whose process has died holds no slot until it starts again.
             if line.link.is_ready and (line.is_idle or (_has_left(session) and not line.is_busy))
@@ -220,10 +216,13 @@ class OwnLines:
     def idle(self, principal: str | None) -> list[Expendable]:
         """Lines of this principal, or of all, that nothing runs on."""
         return [
-            Expendable(Need.IDLE, line.link.used_at, partial(self._end, key, line))
+            self._expendable(key, line, Need.IDLE)
             for key, session, line in self._each()
             if principal in (None, session.principal.name) and line.is_idle
         ]
+
+    def _expendable(self, key: _Key, line: Line, need: Need) -> Expendable:
+        return Expendable(need, line.link.used_at, partial(self._end, key, line))
 
     def _each(self) -> list[tuple[_Key, Session, Line]]:
         return [(key, owned.session, line) for key, owned in self._owned.items() for line in owned.lines]

@@ -263,9 +263,9 @@ class Traffic:
             self._busy(send)
 
     def _busy(self, send: events.Send) -> None:
-        outcome = self.connection.busy(send, self._loop.time())
-        if isinstance(outcome, events.Ended):
-            self._deliver([outcome])
+        ended = self.connection.busy(send, self._loop.time())
+        if ended is not None:
+            self._deliver([ended])
         else:
             self._arm()
 

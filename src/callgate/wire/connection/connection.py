@@ -29,6 +29,7 @@ from typing import Any
 import msgspec
 
 from callgate.model.errors import UpstreamError
+from callgate.wire.connection.backoff import Backoff
 from callgate.wire.connection.errors import closed, copy_of, down, not_taken, timed_out, too_large
 from callgate.wire.connection.events import (
     Cancelled,
@@ -38,13 +39,11 @@ from callgate.wire.connection.events import (
     Held,
     Late,
     Orphan,
-    RetryAt,
     Send,
 )
 from callgate.wire.connection.incoming import Incoming
 from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import (
-    BACKOFF_CEILING_S,
     DEFAULT_TIMEOUT_S,
     NO_TIMEOUT,
     START_TIMEOUT_S,
@@ -55,25 +54,7 @@ from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import decode, encode_notification, encode_request
 
 _MAX_SENDS = 3
-_FIRST_DELAY_S = 1.0
-_JITTER = 0.2  # so that the upstreams of one broken host do not come back in step
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
-
-
-class Backoff:
-    """How long to wait before an upstream is tried again: 1 s doubling to 30 s, ± 20 % inside that cap."""
-
-    def __init__(self, random: Callable[[], float]) -> None:
-        self._random = random
-        self._delay_s = _FIRST_DELAY_S
-
-    def next_delay_s(self) -> float:
-        delay_s = self._delay_s
-        self._delay_s = min(delay_s * 2, BACKOFF_CEILING_S)
-        return min(delay_s * (1 - _JITTER + 2 * _JITTER * self._random()), BACKOFF_CEILING_S)
-
-    def reset(self) -> None:
-        self._delay_s = _FIRST_DELAY_S
 
 
 class ConnectionState(StrEnum):
@@ -94,7 +75,7 @@ class Connection:
         self._random = random
         self._default_timeout_s = default_timeout_s
         self._table = RequestTable(default_timeout_s)
-        self.incoming = Incoming(self._table)
+        self._incoming = Incoming(self._table)
         # A result of the upstream, by the id of its request: what it is for, if it is awaited. See `receive`.
         self.answered = self._table.answer
         self._backoff = Backoff(random)
@@ -201,14 +182,15 @@ class Connection:
         self._table.add(pending, now)
         return Send(rpc_id, encode_request(b"%d" % rpc_id, method, params))
 
-    def busy(self, send: Send, now: float) -> RetryAt | Ended | None:
-        """The transport did not take this frame; None when the request has ended already."""
+    def busy(self, send: Send, now: float) -> Ended | None:
+        """The transport did not take this frame. None: `tick` hands it out again, or it has ended already."""
         pending = self._table.find(send.rpc_id)
         if pending is None or pending.unsent is not None:
             return None
         delay_s = _RETRY_S * (0.5 + self._random())
         if pending.sends < _MAX_SENDS and self._has_time(pending, now + delay_s):
-            return RetryAt(self._table.wait_to_retry(pending, send.frame, delay_s, now))
+            self._table.wait_to_retry(pending, send.frame, delay_s, now)
+            return None
         return self._end(pending, not_taken(pending), now)
 
     def cancel(self, rpc_id: int, reason: str, now: float) -> Cancelled | None:
@@ -253,7 +235,7 @@ class Connection:
         """
         if len(frame) > MAX_FRAME_BYTES:
             return [*self.lost(too_large(), now)]
-        events = self.incoming.read(frame, decode(frame), about, now)
+        events = self._incoming.read(frame, decode(frame), about, now)
         if self.state is not _READY and self.state in _DOWN:
             return [event for event in events if isinstance(event, Late | Orphan | Garbage)]
         return events

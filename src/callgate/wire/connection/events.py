@@ -23,12 +23,6 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     rpc_id: int
 
 
-class RetryAt(msgspec.Struct, frozen=True):
-    """The request waits inside; `tick` hands it out again at this moment."""
-
-    at: float
-
-
 class Answered(msgspec.Struct, frozen=True, gc=False):
     """A terminal outcome: the upstream's own answer, exactly one of the two."""
 

@@ -1,6 +1,6 @@
 """What a frame of an upstream means for the requests that are open.
 
-Owns the matching of responses and progress with the request table, and the counts of what matched nothing.
+Owns the matching of responses and progress with the request table.
 Must not know the state of the connection, nor send anything: events go out, and `connection` decides.
 """
 
@@ -18,9 +18,6 @@ _NO_ID = 0  # ours begin with 1
 class Incoming:
     def __init__(self, table: RequestTable) -> None:
         self._table = table
-        self.late = 0
-        self.orphans = 0
-        self.garbage = 0
 
     def read(self, frame: bytes, message: Message | Unreadable, about: int | None, now: float) -> list[Event]:
         """`message`: what was read of the frame."""
@@ -43,7 +40,6 @@ class Incoming:
         if isinstance(message, Response):
             return self.answer(message, now)
         if isinstance(message, Unreadable):
-            self.garbage += 1
             return events.Garbage(message.error)
         if isinstance(message, Notification):
             if message.method == "notifications/progress":
@@ -73,9 +69,7 @@ class Incoming:
     def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
         tombstone = self._table.tombstone(rpc_id, now)
         if tombstone is None:
-            self.orphans += 1
             return events.Orphan(raw_id, progress)
-        self.late += 1
         return events.Late(rpc_id, tombstone.method, now - tombstone.ended, progress)
 
     def _about(self, rpc_id: int | None) -> Pending | None:

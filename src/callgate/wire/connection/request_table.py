@@ -19,15 +19,16 @@ from typing import Any
 
 import msgspec
 
+from callgate.wire.connection.backoff import CEILING_S
+
 DEFAULT_TIMEOUT_S = 30.0
 NO_TIMEOUT = math.inf  # for `subscriptions/listen`, whose answer is the end of the subscription
 # A cold `npx -y` downloads its server first: 9 to 70 s were seen. One that is killed meanwhile leaves a
 # broken cache behind.
 START_TIMEOUT_S = 120.0
-BACKOFF_CEILING_S = 30.0
 # A reply can be this late and still be told from one to a request that never was: by then the upstream has
 # mostly been restarted and greeted again (added to the longest time-out of a request in use).
-TOMBSTONE_EXTRA_S = BACKOFF_CEILING_S + 15.0
+TOMBSTONE_EXTRA_S = CEILING_S + 15.0
 
 # Progress extends a time-out, but the specification wants an end to it whatever the progress (2026-07-28,
 # basic/patterns/cancellation and 2025-11-25, basic/lifecycle, "Timeouts").
@@ -184,10 +185,9 @@ class RequestTable:
         pending.due_at = now + min(duration_s, max(0.0, pending.gives_up_at - now))
         self._soonest = min(self._soonest, pending.due_at)
 
-    def wait_to_retry(self, pending: Pending, frame: bytes, delay_s: float, now: float) -> float:
+    def wait_to_retry(self, pending: Pending, frame: bytes, delay_s: float, now: float) -> None:
         pending.unsent, pending.retry_at = frame, now + delay_s
         self._soonest = min(self._soonest, pending.retry_at)
-        return pending.retry_at
 
     def timed_out(self, now: float) -> list[Pending]:
         """The earliest first. They are still in the table: `end` each of them."""

@@ -17,7 +17,7 @@ from callgate.model.error_codes import CALLER_MISSING_CAPABILITY
 from callgate.model.errors import CallerError
 from callgate.model.wording import clip
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.params import members_decoder, meta_members
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
 
@@ -32,10 +32,7 @@ class _Mode(msgspec.Struct):
 @lru_cache(maxsize=1024)
 def declared(capabilities: bytes) -> dict[str, msgspec.Raw]:
     """The members of a client's capabilities; what cannot be read declares nothing."""
-    try:
-        return members_decoder.decode(capabilities)
-    except NOT_READABLE:
-        return {}
+    return read_if_readable(members_decoder, capabilities) or {}
 
 
 @lru_cache(maxsize=1024)
@@ -118,10 +115,7 @@ def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:
 
 def _uses_tools(params: bytes) -> bool:
     """(2025-11-25, client/sampling, "Capabilities".)"""
-    try:
-        return "tools" in members_decoder.decode(params)
-    except NOT_READABLE:
-        return False
+    return "tools" in (read_if_readable(members_decoder, params) or {})
 
 
 def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:

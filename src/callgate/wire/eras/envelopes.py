@@ -13,7 +13,7 @@ import msgspec
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_BAD_PARAMS, CALLER_TOO_LARGE, CALLER_UNSUPPORTED_VERSION
 from callgate.model.errors import CallerError
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.params import NO_META, Meta, Peek, check_meta, meta_of, text_of
 from callgate.wire.revisions import (
     LEGACY_REVISIONS,
@@ -137,10 +137,7 @@ def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None, bytes]:
     if data[:1] != b"{":
         return None, None, b""
     told = data if len(data) <= _MAX_INFO_BYTES else b""
-    try:
-        info = _info_decoder.decode(data)
-    except NOT_READABLE:
-        return None, None, told
+    info = read_if_readable(_info_decoder, data) or _Info()
     return _short(text_of(info.name)), _short(text_of(info.version)), told
 
 

@@ -15,7 +15,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import INVALID_PARAMS
 from callgate.model.reply import RpcFault
 from callgate.wire.eras.input_required import NEEDED_CAPABILITY
-from callgate.wire.json_rpc import NOT_READABLE, encode_error_object
+from callgate.wire.json_rpc import NOT_READABLE, encode_error_object, read_if_readable
 from callgate.wire.params import members_decoder
 
 # 2026-07-28, changelog, minor 6: a resource that is not there.
@@ -70,7 +70,7 @@ def question_in(era: Era, method: str, params: bytes) -> bytes:
     `elicitationId` is required in 2025-11-25 for the url mode, and gone in 2026-07-28 (changelog, minor 11).
     `task` and `_meta` are gone too: a question is no request of its own there. What cannot be read passes.
     """
-    members = _read(params) if method in NEEDED_CAPABILITY else None
+    members = read_if_readable(members_decoder, params) if method in NEEDED_CAPABILITY else None
     if members is None:
         return params
     is_url = method == "elicitation/create" and bytes(members.get("mode", b"")) == b'"url"'
@@ -86,15 +86,8 @@ def question_in(era: Era, method: str, params: bytes) -> bytes:
 def answer_in(era: Era, method: str, result: bytes) -> bytes:
     """A client's answer as a server of that era expects it: in 2026-07-28 only sampling's has a `_meta`."""
     concerned = era is Era.MODERN and method in ("elicitation/create", "roots/list")
-    members = _read(result) if concerned else None
+    members = read_if_readable(members_decoder, result) if concerned else None
     return result if members is None else _without(result, members, ("_meta",))
-
-
-def _read(raw: bytes) -> dict[str, msgspec.Raw] | None:
-    try:
-        return members_decoder.decode(raw)
-    except NOT_READABLE:
-        return None
 
 
 def _without(raw: bytes, members: dict[str, msgspec.Raw], gone: tuple[str, ...]) -> bytes:

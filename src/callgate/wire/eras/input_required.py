@@ -13,7 +13,7 @@ import msgspec
 
 from callgate.model.error_codes import CALLER_BAD_PARAMS
 from callgate.model.errors import CallerError
-from callgate.wire.json_rpc import NOT_READABLE
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 from callgate.wire.params import members_decoder, with_member
 
 # The only ones that may be answered so ("Supported Requests").
@@ -63,22 +63,16 @@ def read_input_required(result: bytes) -> InputRequired | None:
     """None for every other result, and for one that only looks like it."""
     if _MARK not in result:
         return None
-    try:
-        required = _required_decoder.decode(result)
-    except NOT_READABLE:
-        return None
-    return required if required.resultType == _MARK.decode() else None
+    required = read_if_readable(_required_decoder, result)
+    return required if required is not None and required.resultType == _MARK.decode() else None
 
 
 def says_input_required(result: bytes) -> bool:
     """Whether it is meant as one, however malformed."""
     if _MARK not in result:
         return False
-    try:
-        said = bytes(members_decoder.decode(result).get("resultType", b""))
-    except NOT_READABLE:
-        return False
-    return said == b'"%b"' % _MARK
+    members = read_if_readable(members_decoder, result) or {}
+    return bytes(members.get("resultType", b"")) == b'"%b"' % _MARK
 
 
 def input_required_result(questions: Mapping[str, InputRequest], state: str) -> bytes:
