@@ -13,5 +13,5 @@ from callgate.config.specs.source import SourceSpec
 def test_a_replica_takes_its_share_but_at_least_one_and_never_more_than_its_pool(
     most: int | None, replicas: int, taken: int
 ) -> None:
-    spec = SourceSpec.model_validate({"id": "shop", "dsn": "mysql://me@db/shop", "max_connections": most})
+    spec = SourceSpec.read({"id": "shop", "dsn": "mysql://me@db/shop", "max_connections": most})
     assert connections_of(spec, replicas) == taken

@@ -38,7 +38,7 @@ def test_the_store_postgres_is_the_database_of_the_replicas(tmp_path: Path) -> N
     assert config.replicas.is_on
     assert config.store.dsn == "postgresql://me:hidden@db:5432/callgate"
     assert str(config.replicas.listen) == "0.0.0.0:7421"
-    assert "hidden" not in repr(config) + str(config.model_dump(mode="json"))
+    assert "hidden" not in repr(config) + str(config.shown())
 
 
 def test_one_process_has_no_replicas(tmp_path: Path) -> None:

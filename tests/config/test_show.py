@@ -49,7 +49,7 @@ def test_the_configuration_is_shown_as_the_file_would_say_it(load_text: LoadText
 
 def test_no_other_view_of_the_configuration_shows_a_secret(load_text: LoadText) -> None:
     config = load_text(FULL).config
-    views = [repr(config), str(config), config.model_dump_json(), repr(config.model_dump())]
+    views = [repr(config), str(config), json.dumps(config.shown()), repr(config.shown())]
     for secret in ("hunter2", "9f3c27d1a8e64b05", "50b46e8a1d72c3f9"):
         assert not [view for view in views if secret in view]
 
@@ -57,7 +57,7 @@ def test_no_other_view_of_the_configuration_shows_a_secret(load_text: LoadText) 
 def test_what_is_shown_can_be_loaded_again_once_the_secrets_are_put_back(load_text: LoadText) -> None:
     config = load_text('[record]\nkeep = "36h"\nmax_size = "1500KB"\n').config
     shown = masked(config)
-    again = type(config).model_validate(shown)
+    again = type(config).read(shown)
     assert again == config
 
 
@@ -191,8 +191,8 @@ def everything_said(text: str, environ: dict[str, str]) -> str:
     config = loaded.config
     dumps = [
         json.dumps(masked(config), ensure_ascii=False),
-        config.model_dump_json(),
-        repr(config.model_dump()),
+        json.dumps(config.shown()),
+        repr(config.shown()),
     ]
     return "".join([repr(config), str(config), *dumps, repr(loaded)])
 

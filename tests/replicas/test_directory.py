@@ -139,7 +139,7 @@ async def test_a_role_that_may_not_create_is_told_what_it_needs(database: Databa
     await guest.close()
     replicas = {"database": replace(database, user=name, password="plain-password").dsn}
     key = uuid.uuid4().hex
-    config = Config.model_validate(
+    config = Config.read(
         {"server": {"state_key": key}, "replicas": replicas, "record": {"store": "postgres"}}
     )
     with pytest.raises(DirectoryAwayError, match="its user needs CREATE on the database"):

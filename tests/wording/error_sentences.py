@@ -55,6 +55,8 @@ _MAKERS = {
     "ToolFault": _Maker(_MESSAGE_AND_HINT, 0),
     "ConfigProblem": _Maker(_MESSAGE_AND_HINT),
     "refusal": _Maker((_Field("", "message", 0), _Field("hint", "hint", 1))),
+    "Mistake": _Maker((_Field("", "message", 2), _Field("hint", "hint", 3)), is_strict=False),
+    "_Plain": _Maker((_Field("", "message", 1),)),  # of a value that is no such number or text
     "RpcFault": _Maker((_Field("", "message", 1),)),
     "DatabaseFault": _Maker((_Field("", "message", 2), _Field("hint", "hint", 3)), is_strict=False),
     "OpenFailed": _Maker((_Field("operator", "for_operator", 1),), is_strict=False),
@@ -82,6 +84,7 @@ _MAKERS = {
 # What they return is a sentence, or a list of them.
 _SAYING = {
     "_Watched.problem",
+    "_beyond",
     "Parameter.problem_with",
     "Parameter._problem_with_length",
     "check_arguments",
@@ -107,9 +110,11 @@ class _Collector:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._errors = _subclasses(source, {"CallgateError"})
-        # RefusedVisitError carries an error, not a sentence.
+        # RefusedVisitError carries an error, not a sentence; RefusedValueError is made by `refusal` alone.
         self._exceptions = (
-            _subclasses(source, {"Exception", "ValueError"}) - self._errors - {"RefusedVisitError"}
+            _subclasses(source, {"Exception", "ValueError"})
+            - self._errors
+            - {"RefusedVisitError", "RefusedValueError"}
         )
         # Those that are made with a code and a message; others word it themselves, or take only a part of it.
         self._plain_errors = {name for name in self._errors if not self._has_own_words(name)}

@@ -82,7 +82,7 @@ def open_mcp_server(name: str, spec: McpServerSpec, outward: Outward) -> McpUpst
 
 def plan_key(spec: McpServerSpec) -> dict[str, object]:
     """What a server's connections depend on. While it is equal, they stay."""
-    return {name: getattr(spec, name) for name in McpServerSpec.model_fields if name not in _LIVE}
+    return {name: getattr(spec, name) for name in McpServerSpec.spec_keys if name not in _LIVE}
 
 
 def adapt_mcp_server(spec: McpServerSpec, upstream: Upstream) -> None:

@@ -146,11 +146,11 @@ class Reloader:
 
 def differences(one: Config, other: Config) -> Iterator[str]:
     """The keys whose values differ: of a table with names its entries, else the single keys."""
-    for name, info in Config.model_fields.items():
+    for name, info in Config.spec_keys.items():
         here, there = getattr(one, name), getattr(other, name)
         if here == there:
             continue
-        key = info.alias or name
+        key = info.key
         if isinstance(here, tuple):
             entries = list(_entries(key, _by_name(here), _by_name(there)))
             yield from entries or [key]  # their order alone
@@ -174,9 +174,9 @@ def _by_name(entries: Any) -> dict[str, Any]:
 
 
 def _keys(key: str, here: Spec, there: Spec) -> Iterator[str]:
-    for name, info in type(here).model_fields.items():
+    for name, info in here.spec_keys.items():
         if getattr(here, name) != getattr(there, name):
-            yield key_path((key, info.alias or name))
+            yield key_path((key, info.key))
 
 
 def _state_of(paths: Sequence[Path]) -> tuple[object, ...]:

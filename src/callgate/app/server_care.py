@@ -99,7 +99,7 @@ def _source_facts(spec: SourceSpec) -> ServerFacts:
         "character_limit": spec.character_limit,
         "pool_size": spec.pool_size,
     }
-    return ServerFacts(spec.model_dump(mode="json", include={"dsn"})["dsn"], limits)
+    return ServerFacts(spec.shown()["dsn"], limits)
 
 
 def _server_facts(spec: McpServerSpec) -> ServerFacts:
@@ -108,7 +108,7 @@ def _server_facts(spec: McpServerSpec) -> ServerFacts:
         "start_timeout_s": spec.start_limit_s,
     }
     # As `callgate config show` tells it: secrets masked, and what a variable filled in as it was written.
-    shown = spec.model_dump(mode="json", include={"command", "args", "url"})
+    shown = spec.shown()
     address = shown["url"] if spec.command is None else shlex.join([shown["command"], *shown["args"]])
     return ServerFacts(address, limits)
 

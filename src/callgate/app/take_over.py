@@ -30,8 +30,8 @@ def servable(read: Config, started: Config) -> Config:
     kept: dict[str, object] = {}
     for table, keys in _AT_START.items():
         now, then = getattr(read, table), getattr(started, table)
-        kept[table] = then if not keys else now.model_copy(update={key: getattr(then, key) for key in keys})
-    return read.model_copy(update=kept)
+        kept[table] = then if not keys else now.with_values(**{key: getattr(then, key) for key in keys})
+    return read.with_values(**kept)
 
 
 async def take_over(gateway: Gateway, config: Config) -> None:

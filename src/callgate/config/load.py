@@ -142,7 +142,7 @@ def _complete(
         done.notes += [
             ConfigProblem(place, f"the parameter {name} is ignored: {why}") for name, why in ignored
         ]
-        done.sources.append(source.model_copy(update={"dsn": dsn}))
+        done.sources.append(source.with_values(dsn=dsn))
     return done
 
 
@@ -176,7 +176,7 @@ def _with_ids(
     for name, made in entry_ids(written, (*source_ids, OFFERED_RECORD)).items():
         spec = written[name]
         if made != name:
-            spec = spec.model_copy(update={"title": spec.title or title_of(name) or None})
+            spec = spec.with_values(title=spec.title or title_of(name) or None)
             if not spec.disabled:  # else there is nothing of that name
                 place = draft.path_of(("mcpServers", name))
                 told = f'it is called "{made}" here: {made}__<tool>, /servers/{made}/mcp'

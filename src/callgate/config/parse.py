@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from pydantic import ValidationError
-
 from callgate.config.draft import Draft
 from callgate.config.problem import ConfigProblem, Loc, key_path
 from callgate.config.problems.explain import problems_of
+from callgate.config.reading.mistakes import InvalidSpecError
 from callgate.config.specs.config import (
     Config,
     McpServerSpec,
@@ -92,9 +91,9 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: ParsedConfig) -> _S
         parsed.problems.append(ConfigProblem(draft.path_of(loc), "a table is expected"))
         return None
     try:
-        made = spec.model_validate(raw)
-    except ValidationError as error:
-        parsed.problems += problems_of(error, spec, loc, draft)
+        made = spec.read(cast("dict[str, Any]", raw))
+    except InvalidSpecError as error:
+        parsed.problems += problems_of(error, loc, draft)
         return None
     made.remember_written(draft.written_in(loc))
     return made

@@ -1,7 +1,7 @@
 """What is wrong with the operator's words, and where: one `ConfigProblem` each, all of them in one error.
 
 Owns the wording's safety: a value reaches a sentence only through `shown`, which keeps back whatever could
-be a secret. Must not know pydantic; `explain` turns its errors into problems.
+be a secret.
 """
 
 import re

@@ -98,7 +98,7 @@ async def test_a_call_that_is_over_its_tools_own_limit_names_that_key(tmp_path: 
 async def test_a_call_has_five_minutes_unless_the_file_says_otherwise(
     written: dict[str, Any], call_s: float, other_s: float
 ) -> None:
-    spec = McpServerSpec.model_validate({"url": "http://127.0.0.1:9/mcp", **written})
+    spec = McpServerSpec.read({"url": "http://127.0.0.1:9/mcp", **written})
     outward = Outward(Warden(), HttpClient(), str)
     try:
         plan = plan_of("one", spec, outward)

@@ -8,11 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic_core import PydanticCustomError
-
 from callgate.app.commands.record_access import record_api
 from callgate.config.load import Loaded
 from callgate.config.paths import record_folder
+from callgate.config.reading.mistakes import RefusedValueError
 from callgate.config.specs.archive_address import read_archive
 from callgate.config.specs.config import Config
 from callgate.config.specs.record_store import DUCKDB, StoreAddressSpec, read_store
@@ -78,10 +77,9 @@ def days_at(text: str, option: str, *, is_target: bool = False) -> RecordDays:
         return DuckdbDays(Path(folder).expanduser().resolve(), is_target=is_target)
     try:
         store = read_store(text)
-    except PydanticCustomError as refused:
-        said = refused.context or {}
+    except RefusedValueError as refused:
         # Never the text itself: it may hold a password.
-        raise CallerError(CALLER_BAD_PARAMS, f"{option}: {said['message']}", hint=_HINT) from None
+        raise CallerError(CALLER_BAD_PARAMS, f"{option}: {refused.message}", hint=_HINT) from None
     if store.clickhouse is not None:
         raise _not_from_clickhouse(option)
     if not store.is_postgres:
@@ -130,9 +128,8 @@ def archive_of(config: Config, go_to: str | None) -> "Archive":
     if go_to is not None:
         try:
             address = read_archive(go_to if "://" in go_to else str(Path(go_to).expanduser().absolute()))
-        except PydanticCustomError as refused:
-            said = refused.context or {}
-            raise CallerError(CALLER_BAD_PARAMS, f"--to: {said['message']}", hint=said["hint"]) from None
+        except RefusedValueError as refused:
+            raise CallerError(CALLER_BAD_PARAMS, f"--to: {refused.message}", hint=refused.hint) from None
     if address is None:
         raise CallerError(
             CALLER_BAD_PARAMS, "No archive is configured", hint="Set [record] archive, or give one with --to"

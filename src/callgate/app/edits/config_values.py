@@ -20,6 +20,7 @@ from callgate.config.sources.entry_ids import entry_ids
 from callgate.config.sources.environment import SECTIONS
 from callgate.config.sources.environment_sources import sources_of
 from callgate.config.sources.file import ConfigFile
+from callgate.config.specs.spec import known_keys
 from callgate.ports.settings import ConfigEntry, ConfigValue, Origin
 
 
@@ -67,8 +68,7 @@ class ConfigValues:
         shown = masked(self.loaded.config)
         for section, spec in SECTIONS.items():
             table = dict(table_of(shown.pop(section, {})))
-            for name, info in spec.model_fields.items():
-                key = info.alias or name
+            for key in known_keys(spec):
                 yield from _flat((section, key), (section, key), table.pop(key, None))
             for key, value in table.items():
                 yield from _flat((section, key), (section, key), value)

@@ -162,18 +162,16 @@ def bad_config(found: ConfigProblems, title: str) -> CallerError:
 def _address(pasted: Pasted, config: Config) -> str:
     """As `callgate config show` tells it."""
     if pasted.kind == "source":
-        return next(
-            str(one.model_dump(mode="json")["dsn"]) for one in config.sources if one.id == pasted.name
-        )
-    shown = config.mcp_servers[pasted.name].model_dump(mode="json", include={"command", "args", "url"})
-    return shown["url"] or shlex.join([shown["command"], *shown["args"]])
+        return next(str(one.shown()["dsn"]) for one in config.sources if one.id == pasted.name)
+    shown = config.mcp_servers[pasted.name].shown()
+    return shown.get("url") or shlex.join([shown["command"], *shown["args"]])
 
 
 @asynccontextmanager
 async def _opened(config: Config, pasted: Pasted, file: Path) -> AsyncGenerator[Upstream]:
     if pasted.kind == "source":
         spec = next(one for one in config.sources if one.id == pasted.name)
-        upstream = open_one_source(source_plan(spec, config.model_copy(update={"tools": ()})))
+        upstream = open_one_source(source_plan(spec, config.with_values(tools=())))
         try:
             yield upstream
         finally:
@@ -199,7 +197,7 @@ async def _ask(upstream: Upstream, config: Config, pasted: Pasted, blank: Probed
         seen = _with_posture(blank, await examine_source(spec, upstream))
         if not seen.reachable:
             return seen
-    readings = readings_of(config.model_copy(update={"sources": ()}), [pasted.name])
+    readings = readings_of(config.with_values(sources=()), [pasted.name])
     hop = Hop(upstream.name, OfferKind.TOOL.method, b"", started_mono=time.monotonic())
     try:
         listing = await ask_listing(ListAsk(upstream, _asker(), hop, readings[pasted.name], ()))

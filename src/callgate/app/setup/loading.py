@@ -7,14 +7,13 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from callgate.app.state_folder import state_key
 from callgate.config import load
 from callgate.config.draft import state_place
 from callgate.config.edit_file import FileEdit, edit_of
 from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
+from callgate.config.secret import Secret
 from callgate.config.secret_source import StatePlace
 from callgate.config.sources.file import FILE_NAME, ConfigFile, find_config_file
 from callgate.config.sources.flags import Flags
@@ -99,7 +98,7 @@ class _FoundSecrets:
 
 def _secrets_of(place: StatePlace) -> Secrets:
     def of_state() -> bytes:
-        return state_key(None if place.key is None else SecretStr(place.key), place.folder)
+        return state_key(None if place.key is None else Secret(place.key), place.folder)
 
     keys = {BY_STATE_KEY: of_state, BY_KEYRING: lambda: keyring_key(place.folder)}
     return Secrets(StateDb(place.folder), keys)

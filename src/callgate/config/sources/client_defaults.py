@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import SecretStr
-
+from callgate.config.secret import Secret
 from callgate.config.specs.dsn import Dsn, DsnError, EngineName, parse_dsn
 
 _POSTGRES_PORT = 5432
@@ -114,7 +113,7 @@ def _with_parts(dsn: Dsn, taken: dict[str, str]) -> Dsn:
         user=dsn.user if dsn.user is not None else taken.get("user"),
         password=dsn.password
         if dsn.password is not None or "password" not in taken
-        else SecretStr(taken["password"]),
+        else Secret(taken["password"]),
         database=dsn.database if dsn.database is not None else taken.get("dbname"),
         params={**dsn.params, **params},
     )
@@ -152,7 +151,7 @@ def _fill_from_passfile(completed: Completed, environ: Mapping[str, str]) -> Non
             if path.stat().st_mode & _OTHERS_MAY_READ:
                 completed.notes.append(f"{path.name} is ignored: others may read it (chmod 600)")
                 return
-            completed.dsn = replace(dsn, password=SecretStr(fields[4]))
+            completed.dsn = replace(dsn, password=Secret(fields[4]))
             completed.notes.append(f"password taken from {path.name}")
             return
 

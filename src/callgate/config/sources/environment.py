@@ -5,7 +5,6 @@ counts as unset (compose files write `X=${X}`). Sources from the environment: `e
 """
 
 from collections.abc import Mapping
-from typing import get_origin
 
 from callgate.config.problem import ConfigProblem, Loc
 from callgate.config.specs.otel import OtelSpec
@@ -31,9 +30,7 @@ def scalar_variables() -> dict[str, Loc]:
     return {
         f"CALLGATE_{section}_{key}".upper(): (section, key)
         for section, spec in SECTIONS.items()
-        for name, info in spec.model_fields.items()
-        if get_origin(info.annotation) not in (tuple, Mapping)
-        for key in [info.alias or name]
+        for key in (one.key for one in spec.spec_keys.values() if not one.kind.is_collection)
     }
 
 

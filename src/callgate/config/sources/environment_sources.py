@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
 from callgate.config.problem import ConfigProblem
+from callgate.config.secret import Secret
 from callgate.config.specs.dsn import Dsn, DsnError, EngineName, is_host, parse_dsn
 from callgate.config.specs.server_params import read_server_params
 from callgate.config.specs.source import SourceFromEnvironment
@@ -112,7 +111,7 @@ def _mysql_dsn(variables: "_Variables") -> Dsn:
         EngineName.MYSQL,
         "mysql",
         user=variables.text("MYSQL_USER"),
-        password=SecretStr(password) if password is not None else None,
+        password=Secret(password) if password is not None else None,
         host=host,
         port=variables.number("MYSQL_PORT", 65535),
         database=variables.text("MYSQL_DATABASE"),

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import PlainValidator, WithJsonSchema
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import ReadBy
+from callgate.config.reading.mistakes import refusal
 from callgate.model.near_miss import did_you_mean
 
 _SCHEMES = ("s3", "gs", "az")
@@ -15,7 +14,7 @@ _HINT = 'Write "s3://bucket/prefix", "gs://…", "az://…" or an absolute path.
 
 
 def read_archive(value: Any) -> str:
-    """An address, or an absolute path. Raises PydanticCustomError, as `record_store.read_store` does."""
+    """An address, or an absolute path. Raises RefusedValueError."""
     if not isinstance(value, str) or not value or "\x00" in value:
         raise refusal("the address of an archive is expected", _HINT)
     if "://" not in value:
@@ -45,6 +44,5 @@ def _split(value: str) -> SplitResult:
 
 ArchiveField = Annotated[
     str,
-    PlainValidator(read_archive),
-    WithJsonSchema({"type": "string", "examples": ["s3://bucket/callgate", "/var/backups/callgate"]}),
+    ReadBy(read_archive, {"type": "string", "examples": ["s3://bucket/callgate", "/var/backups/callgate"]}),
 ]

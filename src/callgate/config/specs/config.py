@@ -1,14 +1,13 @@
 """The whole configuration as one frozen value, and every spec by its name: import specs from here.
 
-Owns the shape only. How a file becomes it: `load`. What pydantic cannot say about it: `cross_check`.
+Owns the shape only. How a file becomes it: `load`. What no single table can say about it: `cross_check`.
 """
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import ReadBy, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.specs.field_types import EntryName, ParamName, ToolName
 from callgate.config.specs.mcp_server import McpServerSpec, TransportKind
 from callgate.config.specs.otel import OtelSpec
@@ -45,7 +44,6 @@ ParamType = Literal["string", "integer", "number", "boolean"]
 
 
 def _read_default(value: Any) -> bool | int | float | str | None:
-    # One rule instead of a pydantic union, which would report one mistake four times.
     if value is not None and not isinstance(value, (bool, int, float, str)):
         raise refusal("a string, a number, true or false is expected")
     return value
@@ -53,16 +51,15 @@ def _read_default(value: Any) -> bool | int | float | str | None:
 
 ParamDefault = Annotated[
     bool | int | float | str | None,
-    PlainValidator(_read_default),
-    WithJsonSchema({"type": ["string", "integer", "number", "boolean"]}),
+    ReadBy(_read_default, {"type": ["string", "integer", "number", "boolean"]}),
 ]
 
 
 class ToolParamSpec(Spec):
-    type: ParamType = Field(description="The JSON type of the argument.")
-    description: str | None = Field(default=None, description="What the argument means, for the model.")
-    default: ParamDefault = Field(default=None, description="The value when the caller gives none.")
-    required: bool | None = Field(
+    type: ParamType = spec_key(description="The JSON type of the argument.")
+    description: str | None = spec_key(default=None, description="What the argument means, for the model.")
+    default: ParamDefault = spec_key(default=None, description="The value when the caller gives none.")
+    required: bool | None = spec_key(
         default=None, description="Whether the caller must give it; unset: yes, unless there is a default."
     )
 
@@ -72,11 +69,11 @@ class ToolParamSpec(Spec):
 
 
 class ToolSpec(Spec):
-    name: ToolName = Field(description="The tool's name within its source.")
-    source: str = Field(description="The id of the source it runs on.")
-    sql: str = Field(min_length=1, description="The statement, with :name where a parameter goes.")
-    description: str | None = Field(default=None, description="What the tool is for, for the model.")
-    params: Mapping[ParamName, ToolParamSpec] = Field(
+    name: ToolName = spec_key(description="The tool's name within its source.")
+    source: str = spec_key(description="The id of the source it runs on.")
+    sql: str = spec_key(min_length=1, description="The statement, with :name where a parameter goes.")
+    description: str | None = spec_key(default=None, description="What the tool is for, for the model.")
+    params: Mapping[ParamName, ToolParamSpec] = spec_key(
         default_factory=dict[ParamName, ToolParamSpec], description="The parameters by name."
     )
 
@@ -86,22 +83,22 @@ _DRAIN_OF_REPLICAS_S = 15.0
 
 
 class Config(Spec):
-    version: Literal[1] = Field(default=1, description="The version of this format.")
-    server: ServerSpec = Field(default_factory=ServerSpec, description="Our own listener.")
-    sources: tuple[SourceSpec, ...] = Field(default=(), description="Databases.")
-    tools: tuple[ToolSpec, ...] = Field(default=(), description="Your own parameterised queries.")
-    mcp_servers: Mapping[EntryName, McpServerSpec] = Field(
+    version: Literal[1] = spec_key(default=1, description="The version of this format.")
+    server: ServerSpec = spec_key(default_factory=ServerSpec, description="Our own listener.")
+    sources: tuple[SourceSpec, ...] = spec_key(default=(), description="Databases.")
+    tools: tuple[ToolSpec, ...] = spec_key(default=(), description="Your own parameterised queries.")
+    mcp_servers: Mapping[EntryName, McpServerSpec] = spec_key(
         default_factory=dict[EntryName, McpServerSpec],
         alias="mcpServers",
         description="MCP servers behind us, by name, in the words of other clients' files.",
     )
-    principals: Mapping[str, PrincipalSpec] = Field(
+    principals: Mapping[str, PrincipalSpec] = spec_key(
         default_factory=dict[str, PrincipalSpec], description="Who may call, by name, and what else they may."
     )
-    record: RecordSpec = Field(default_factory=RecordSpec, description="What is kept of the calls.")
-    policy: PolicySpec = Field(default_factory=PolicySpec, description="Which calls are let through.")
-    otel: OtelSpec = Field(default_factory=OtelSpec, description="Traces and metrics for a collector.")
-    replicas: ReplicasSpec = Field(
+    record: RecordSpec = spec_key(default_factory=RecordSpec, description="What is kept of the calls.")
+    policy: PolicySpec = spec_key(default_factory=PolicySpec, description="Which calls are let through.")
+    otel: OtelSpec = spec_key(default_factory=OtelSpec, description="Traces and metrics for a collector.")
+    replicas: ReplicasSpec = spec_key(
         default_factory=ReplicasSpec, description="Several gateways that are one to their clients."
     )
 

@@ -15,12 +15,9 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from pydantic import SecretStr
-from pydantic_core import PydanticCustomError
-
 from callgate.config.problem import ConfigProblem
-from callgate.config.refusal import refusal
-from callgate.config.secret import MASK, mask_named, mask_url
+from callgate.config.reading.mistakes import RefusedValueError, refusal
+from callgate.config.secret import MASK, Secret, mask_named, mask_url
 from callgate.model.near_miss import did_you_mean
 
 
@@ -71,7 +68,7 @@ class Dsn:
     engine: EngineName
     scheme: str  # a key of ENGINE_BY_SCHEME: `mariadb` is spoken to as mysql, but may be shown as itself
     user: str | None = None
-    password: SecretStr | None = None
+    password: Secret | None = None
     host: str | None = None
     port: int | None = None  # None: the engine's own default
     others: tuple[tuple[str, int | None], ...] = ()  # hosts and ports to try after the first
@@ -139,7 +136,7 @@ class DsnError(ValueError):
         return ConfigProblem(place, self.message, self.hint)
 
 
-def refused_dsn(error: DsnError) -> PydanticCustomError:
+def refused_dsn(error: DsnError) -> RefusedValueError:
     """To be raised outside of the handler: nothing of the text travels with it."""
     return refusal(error.message, error.hint)
 
@@ -219,7 +216,7 @@ def _parse_server(engine: EngineName, scheme: str, address: str, params: dict[st
         engine,
         scheme,
         user=unquote(user) or params.pop("user", None),
-        password=SecretStr(secret) if secret is not None else None,
+        password=Secret(secret) if secret is not None else None,
         host=hosts[0][0],
         port=hosts[0][1],
         others=tuple((host or "localhost", port) for host, port in hosts[1:]),

@@ -1,17 +1,14 @@
-"""The kinds of values that several specs share: names, counts, seconds, folders.
-
-Each refuses with our own sentence (`refusal`), because pydantic's would repeat the input.
-"""
+"""The kinds of values that several specs share: names, counts, seconds, folders."""
 
 import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import re2  # pyright: ignore[reportMissingTypeStubs]
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from callgate.config.problem import shown
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, Before, Bounds, Described, ReadBy, ShownBy
+from callgate.config.reading.mistakes import refusal
 
 # "__" parts the upstream's name from the tool's in public names (`shop__query`), so a name cannot hold it.
 ENTRY_NAME_PATTERN = "^[a-z0-9](?:[a-z0-9-]|_(?!_))*$"
@@ -46,7 +43,7 @@ def check_param_name(name: str) -> str:
 
 
 def check_no_bool(value: Any) -> Any:
-    # pydantic takes true for 1; `max_rows = true` is a mistake worth a word.
+    # true counts as 1; `max_rows = true` is a mistake worth a word.
     if isinstance(value, bool):
         raise refusal("a number is expected, not true or false")
     return value
@@ -76,20 +73,11 @@ def _read_pattern(value: str) -> str:
     )
 
 
-EntryName = Annotated[
-    str, AfterValidator(check_entry_name), Field(json_schema_extra={"pattern": ENTRY_NAME_PATTERN})
-]
-ToolName = Annotated[
-    str, AfterValidator(check_tool_name), Field(json_schema_extra={"pattern": TOOL_NAME_PATTERN})
-]
-ParamName = Annotated[str, AfterValidator(check_param_name)]
-Count = Annotated[int, Field(ge=1), BeforeValidator(check_no_bool)]
+EntryName = Annotated[str, After(check_entry_name), Described({"pattern": ENTRY_NAME_PATTERN}, is_added=True)]
+ToolName = Annotated[str, After(check_tool_name), Described({"pattern": TOOL_NAME_PATTERN}, is_added=True)]
+ParamName = Annotated[str, After(check_param_name)]
+Count = Annotated[int, Bounds(ge=1), Before(check_no_bool)]
 # A day is beyond any call; it keeps inf and nan out as well.
-Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(check_no_bool)]
-FilePath = Annotated[
-    Path,
-    BeforeValidator(_read_path),
-    PlainSerializer(str, return_type=str),
-    WithJsonSchema({"type": "string"}),
-]
-Pattern = Annotated[str, AfterValidator(_read_pattern), Field(json_schema_extra={"format": "regex"})]
+Seconds = Annotated[float, Bounds(gt=0, le=86400), Before(check_no_bool)]
+FilePath = Annotated[Path, ReadBy(_read_path, {"type": "string"}), ShownBy(str)]
+Pattern = Annotated[str, After(_read_pattern), Described({"format": "regex"}, is_added=True)]

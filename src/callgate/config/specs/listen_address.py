@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, ip_address
 from pathlib import Path
 
-from callgate.config.refusal import refusal
+from callgate.config.reading.mistakes import refusal
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7420

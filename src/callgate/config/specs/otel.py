@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, SerializationInfo, field_serializer
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.secret import Secret, mask_url
-from callgate.config.specs.spec import Spec
+from callgate.config.specs.spec import Spec, shows
 
 
 def _check_endpoint(url: str) -> str:
@@ -24,35 +23,37 @@ def _check_endpoint(url: str) -> str:
 
 
 class OtelSpec(Spec):
-    enabled: bool = Field(
+    enabled: bool = spec_key(
         default=False, description="Whether traces and metrics are exported (OTLP over HTTP)."
     )
-    endpoint: Annotated[str, AfterValidator(_check_endpoint)] | None = Field(
+    endpoint: Annotated[str, After(_check_endpoint)] | None = spec_key(
         default=None,
         repr=False,
         description="The collector; OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318 if unset.",
     )
-    headers: Mapping[str, Secret] = Field(
+    headers: Mapping[str, Secret] = spec_key(
         default_factory=dict[str, Secret], description="HTTP headers sent to the collector."
     )
-    service_name: str | None = Field(
+    service_name: str | None = spec_key(
         default=None,
         min_length=1,
         description="What we are called there; OTEL_SERVICE_NAME or callgate if unset.",
     )
-    sample_ratio: float | None = Field(
+    sample_ratio: float | None = spec_key(
         default=None,
         ge=0,
         le=1,
         description="Part of the traces that begin here and are kept; OTEL_TRACES_SAMPLER or all if unset.",
     )
-    metrics: bool = Field(
+    metrics: bool = spec_key(
         default=True, description="Whether durations are exported as metrics beside the traces."
     )
-    sql_text: bool = Field(
+    sql_text: bool = spec_key(
         default=False, description="Whether spans tell the text of SQL statements, redacted."
     )
 
-    @field_serializer("endpoint")
-    def _show_endpoint(self, endpoint: str | None, info: SerializationInfo) -> str | None:
-        return mask_url(self.as_written(info, "endpoint") or endpoint) if endpoint is not None else None
+    @shows("endpoint")
+    def _show_endpoint(self, endpoint: str | None, is_effective: bool) -> str | None:
+        return (
+            mask_url(self.as_written(is_effective, "endpoint") or endpoint) if endpoint is not None else None
+        )

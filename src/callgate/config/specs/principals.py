@@ -4,10 +4,9 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
-
 from callgate.config.problem import shown
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, ReadBy, ShownBy, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.secret import Secret
 from callgate.config.specs.server import check_token
 from callgate.config.specs.spec import Spec
@@ -47,25 +46,24 @@ def _read_expiry(value: Any) -> datetime:
 
 
 class PrincipalSpec(Spec):
-    token: Annotated[Secret, AfterValidator(check_token)] | None = Field(
+    token: Annotated[Secret, After(check_token)] | None = spec_key(
         default=None, description="The bearer token; better give its hash."
     )
-    token_hash: Annotated[str, AfterValidator(_check_hash)] | None = Field(
+    token_hash: Annotated[str, After(_check_hash)] | None = spec_key(
         default=None, description='sha256: and the SHA-256 of the token, as "callgate token add" writes it.'
     )
-    role: RoleWord | None = Field(
+    role: RoleWord | None = spec_key(
         default=None,
         description="What it may do: call tools; watch: also read the record; operate: also change things.",
     )
     expires: (
         Annotated[
             datetime,
-            BeforeValidator(_read_expiry),
-            PlainSerializer(datetime.isoformat, return_type=str),
-            WithJsonSchema({"type": "string", "examples": ["2027-02-13"]}),
+            ReadBy(_read_expiry, {"type": "string", "examples": ["2027-02-13"]}),
+            ShownBy(datetime.isoformat),
         ]
         | None
-    ) = Field(default=None, description="Until when its token is good; a date counts whole, in UTC.")
+    ) = spec_key(default=None, description="Until when its token is good; a date counts whole, in UTC.")
 
     @property
     def has_token(self) -> bool:

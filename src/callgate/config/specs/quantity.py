@@ -6,10 +6,9 @@ Pure. A bare number is no duration (30 what?), but it is a size (bytes), as peop
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
-
 from callgate.config.problem import shown
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import ReadBy, ShownBy
+from callgate.config.reading.mistakes import refusal
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _BYTES = {
@@ -83,21 +82,23 @@ def _read_size_bytes(value: object) -> int:
 
 DurationS = Annotated[
     float,
-    BeforeValidator(_read_duration_s),
-    PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$", "examples": ["30d", "90s"]}),
+    ReadBy(
+        _read_duration_s,
+        {"type": "string", "pattern": f"^{_DURATION.pattern}$", "examples": ["30d", "90s"]},
+    ),
+    ShownBy(format_duration),
 ]
 SizeBytes = Annotated[
     int,
-    BeforeValidator(_read_size_bytes),
-    PlainSerializer(format_size, return_type=str),
-    WithJsonSchema(
+    ReadBy(
+        _read_size_bytes,
         {
             "anyOf": [
                 {"type": "string", "pattern": f"^{_NUMBER} ?([Bb]|[KMGTkmgt][Ii]?[Bb])?$"},
                 {"type": "integer", "minimum": 0},
             ],
             "examples": ["2GiB", "500MB"],
-        }
+        },
     ),
+    ShownBy(format_size),
 ]

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import PlainValidator, WithJsonSchema
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import ReadBy
+from callgate.config.reading.mistakes import refusal
 from callgate.config.secret import MASK, mask_url
 from callgate.config.specs.dsn import Dsn, DsnError, EngineName, parse_dsn, refused_dsn
 from callgate.model.near_miss import did_you_mean
@@ -139,7 +138,7 @@ def _host(host: str | None) -> str:
 
 
 def read_store(value: Any) -> StoreAddressSpec:
-    """Raises PydanticCustomError, with a message and a hint in its context."""
+    """Raises RefusedValueError."""
     if isinstance(value, StoreAddressSpec):
         return value
     if not isinstance(value, str):
@@ -217,8 +216,8 @@ def _check_params(dsn: Dsn, known: Mapping[str, tuple[str, ...]]) -> None:
 
 StoreField = Annotated[
     StoreAddressSpec,
-    PlainValidator(read_store),
-    WithJsonSchema(
+    ReadBy(
+        read_store,
         {
             "type": "string",
             "examples": [
@@ -227,11 +226,10 @@ StoreField = Annotated[
                 "postgres://me:${PASSWORD}@db/callgate",
                 "clickhouse://me:${PASSWORD}@db/callgate",
             ],
-        }
+        },
     ),
 ]
 DatabaseField = Annotated[
     StoreAddressSpec,
-    PlainValidator(_read_database),
-    WithJsonSchema({"type": "string", "examples": ["postgres://me:${PASSWORD}@db/callgate"]}),
+    ReadBy(_read_database, {"type": "string", "examples": ["postgres://me:${PASSWORD}@db/callgate"]}),
 ]

@@ -3,17 +3,8 @@
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    SerializationInfo,
-    WithJsonSchema,
-    field_serializer,
-)
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, ReadBy, ShownBy, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.specs.listen_address import (
     ListenAddress,
     ListenError,
@@ -22,7 +13,7 @@ from callgate.config.specs.listen_address import (
     read_listen,
 )
 from callgate.config.specs.record_store import DatabaseField, StoreAddressSpec, mask_store
-from callgate.config.specs.spec import Spec
+from callgate.config.specs.spec import Spec, shows
 
 _ANY_INTERFACE = "0.0.0.0"  # noqa: S104 - every request is signed with a key that only replicas have
 DEFAULT_PORT = 7421
@@ -41,23 +32,25 @@ def _check_advertise(text: str) -> str:
 
 
 class ReplicasSpec(Spec):
-    database: DatabaseField | None = Field(
+    database: DatabaseField | None = spec_key(
         default=None, repr=False, description="PostgreSQL in which the replicas find each other."
     )
     listen: Annotated[
         ListenAddress,
-        PlainValidator(_read_hop_listen),
-        PlainSerializer(str, return_type=str),
-        WithJsonSchema({"type": "string", "examples": [f"{_ANY_INTERFACE}:{DEFAULT_PORT}", "[::]:7421"]}),
-    ] = Field(
+        ReadBy(
+            _read_hop_listen,
+            {"type": "string", "examples": [f"{_ANY_INTERFACE}:{DEFAULT_PORT}", "[::]:7421"]},
+        ),
+        ShownBy(str),
+    ] = spec_key(
         default=ListenAddress(_ANY_INTERFACE, DEFAULT_PORT),
         description="Host and port for other replicas only; port 0 takes any.",
     )
-    advertise: Annotated[str, AfterValidator(_check_advertise)] | None = Field(
+    advertise: Annotated[str, After(_check_advertise)] | None = spec_key(
         default=None,
         description="How they reach us; the address from which we reach the database if unset.",
     )
-    peers: Literal["on", "off"] = Field(
+    peers: Literal["on", "off"] = spec_key(
         default="on", description="off where replicas cannot reach one another: no sessions, no questions."
     )
 
@@ -65,9 +58,9 @@ class ReplicasSpec(Spec):
     def is_on(self) -> bool:
         return self.database is not None
 
-    @field_serializer("database")
-    def _show_database(self, database: StoreAddressSpec | None, info: SerializationInfo) -> str | None:
+    @shows("database")
+    def _show_database(self, database: StoreAddressSpec | None, is_effective: bool) -> str | None:
         if database is None:
             return None
-        written = self.as_written(info, "database")
+        written = self.as_written(is_effective, "database")
         return str(database) if written is None else mask_store(written)

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, Before, Described, ReadBy, ShownBy, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.secret import Secret
 from callgate.config.specs.field_types import Count, FilePath, Seconds
 from callgate.config.specs.listen_address import ListenAddress, read_listen
@@ -46,8 +45,10 @@ def _is_weak(text: str) -> bool:
 
 
 class TokenSpec(Spec):
-    token: Annotated[Secret, AfterValidator(check_token)] = Field(description="The bearer token.")
-    principal: str = Field(min_length=1, description="Who calls with this token, as the record names them.")
+    token: Annotated[Secret, After(check_token)] = spec_key(description="The bearer token.")
+    principal: str = spec_key(
+        min_length=1, description="Who calls with this token, as the record names them."
+    )
 
 
 def _read_token(value: Any) -> Any:
@@ -87,7 +88,7 @@ _TOKEN_JSON_SCHEMA = {
         },
     ]
 }
-_Token = Annotated[TokenSpec, BeforeValidator(_read_token), WithJsonSchema(_TOKEN_JSON_SCHEMA)]
+_Token = Annotated[TokenSpec, Before(_read_token), Described(_TOKEN_JSON_SCHEMA)]
 
 
 # Far more than any machine has cores for.
@@ -120,72 +121,72 @@ _WORKERS_JSON_SCHEMA = {
 class ServerSpec(Spec):
     listen: Annotated[
         ListenAddress,
-        PlainValidator(_read_listen),
-        PlainSerializer(str, return_type=str),
-        WithJsonSchema(
-            {"type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420", "unix:/run/callgate/http.sock"]}
+        ReadBy(
+            _read_listen,
+            {"type": "string", "examples": ["127.0.0.1:7420", "[::1]:7420", "unix:/run/callgate/http.sock"]},
         ),
-    ] = Field(
+        ShownBy(str),
+    ] = spec_key(
         default=ListenAddress(),
         description="Host and port of the HTTP endpoint, or unix:/path of a socket; port 0 takes any.",
     )
-    socket_group: str | None = Field(
+    socket_group: str | None = spec_key(
         default=None,
         min_length=1,
         description="With listen = unix:/path: a group whose members may connect, each with a token.",
     )
-    tokens: Annotated[tuple[_Token, ...], BeforeValidator(_name_tokens)] = Field(
+    tokens: Annotated[tuple[_Token, ...], Before(_name_tokens)] = spec_key(
         default=(), description="Bearer tokens; required on any address but loopback."
     )
-    allowed_hosts: tuple[str, ...] = Field(
+    allowed_hosts: tuple[str, ...] = spec_key(
         default=(), description="Host names accepted in the Host header beside our own address."
     )
-    allowed_origins: tuple[str, ...] = Field(
+    allowed_origins: tuple[str, ...] = spec_key(
         default=(), description="Origins of web pages that may call, beside our own page."
     )
-    max_body_bytes: SizeBytes = Field(
+    max_body_bytes: SizeBytes = spec_key(
         default=16 * 1024**2, alias="max_body", ge=1, description="Largest request body accepted."
     )
-    max_connections: int = Field(
+    max_connections: int = spec_key(
         default=16_384,
         ge=1,
         description="Most client connections at once; fewer where the limit of open files is low.",
     )
-    max_children: Count = Field(
+    max_children: Count = spec_key(
         default=100,
         description="Most processes of stdio servers at once, the shared one of each server included.",
     )
-    child_grace_s: Seconds = Field(
+    child_grace_s: Seconds = spec_key(
         default=10.0,
         description="How long a client's own process is kept after the client has left.",
     )
-    child_idle_s: Seconds = Field(
+    child_idle_s: Seconds = spec_key(
         default=300.0,
         description="The same for a client that keeps no stream open: after its last request.",
     )
-    drain_s: DurationS | None = Field(
+    drain_s: DurationS | None = spec_key(
         default=None,
         alias="drain",
         ge=0,
         description="How long it serves on after SIGTERM, not ready; unset: 0s, with [replicas] 15s.",
     )
-    workers: Annotated[int, BeforeValidator(_read_workers), WithJsonSchema(_WORKERS_JSON_SCHEMA)] = Field(
+    workers: Annotated[int, ReadBy(_read_workers, _WORKERS_JSON_SCHEMA)] = spec_key(
         default=1, description='How many processes serve; "auto" is one a core.'
     )
-    audit_stderr: bool = Field(default=False, description="Print an audit line per statement to stderr.")
-    tool_search: bool = Field(default=False, description="List a search tool instead of every tool.")
-    max_offers: Count = Field(
+    audit_stderr: bool = spec_key(default=False, description="Print an audit line per statement to stderr.")
+    tool_search: bool = spec_key(default=False, description="List a search tool instead of every tool.")
+    max_offers: Count = spec_key(
         default=10_000,
         description="How many tools, prompts or resources of one server are offered; the rest is left out.",
     )
-    answer_timeout_s: Seconds = Field(
+    answer_timeout_s: Seconds = spec_key(
         default=600.0, description="How long a person may take to answer a server's question."
     )
-    state_key: Annotated[Secret, AfterValidator(check_token)] | None = Field(
+    state_key: Annotated[Secret, After(check_token)] | None = spec_key(
         default=None,
         description="Seals what travels through clients; made and kept in the state folder if unset.",
     )
-    state_dir: FilePath | None = Field(
+    state_dir: FilePath | None = spec_key(
         default=None,
         description="Folder of the record and the address file; the user's state folder if unset.",
     )
@@ -198,4 +199,4 @@ class ServerSpec(Spec):
     @property
     def listen_is_default(self) -> bool:
         """Nobody asked for this address, so a busy port may give way to the next free one."""
-        return "listen" not in self.model_fields_set
+        return not self.is_given("listen")

@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
-
-from callgate.config.refusal import refusal
+from callgate.config.reading.markers import After, Before, Bounds, spec_key
+from callgate.config.reading.mistakes import refusal
 from callgate.config.secret import Secret
 from callgate.config.specs.dsn import is_host
 from callgate.config.specs.field_types import FilePath, check_no_bool
@@ -68,33 +67,31 @@ def read_hop(text: str, user: str) -> tuple[str, int, str]:
 
 
 class SshSpec(Spec):
-    host: Annotated[str, AfterValidator(_check_host)] = Field(description="The SSH server.")
-    port: Annotated[int, Field(ge=1, le=65535), BeforeValidator(check_no_bool)] = Field(
+    host: Annotated[str, After(_check_host)] = spec_key(description="The SSH server.")
+    port: Annotated[int, Bounds(ge=1, le=65535), Before(check_no_bool)] = spec_key(
         default=_PORT, description="Its port."
     )
-    user: Annotated[str, AfterValidator(_check_user)] | None = Field(
+    user: Annotated[str, After(_check_user)] | None = spec_key(
         default=None, description="Its account; unset: that of the gateway's own process."
     )
-    key: FilePath | None = Field(
+    key: FilePath | None = spec_key(
         default=None, description="The private key's file; unset: the SSH agent's keys and those of ~/.ssh."
     )
-    key_password: Secret | None = Field(default=None, description="The key's own password.")
-    known_hosts: FilePath = Field(
+    key_password: Secret | None = spec_key(default=None, description="The key's own password.")
+    known_hosts: FilePath = spec_key(
         default=Path("~/.ssh/known_hosts"), description="The host keys that are trusted."
     )
-    host_key: Annotated[str, AfterValidator(_check_host_key)] | None = Field(
+    host_key: Annotated[str, After(_check_host_key)] | None = spec_key(
         default=None,
         description="The server's public key or its SHA256 fingerprint, instead of known_hosts.",
     )
-    jump: Annotated[
-        tuple[Annotated[str, AfterValidator(_check_jump)], ...], BeforeValidator(_one_or_more)
-    ] = Field(default=(), description="SSH servers to pass on the way, each as user@host:port.")
+    jump: Annotated[tuple[Annotated[str, After(_check_jump)], ...], Before(_one_or_more)] = spec_key(
+        default=(), description="SSH servers to pass on the way, each as user@host:port."
+    )
 
     def anchored_at(self, folder: Path) -> "SshSpec":
         """Relative paths made absolute: what they are relative to must not depend on who starts us."""
-        return self.model_copy(
-            update={
-                "key": folder / self.key.expanduser() if self.key is not None else None,
-                "known_hosts": folder / self.known_hosts.expanduser(),
-            }
+        return self.with_values(
+            key=folder / self.key.expanduser() if self.key is not None else None,
+            known_hosts=folder / self.known_hosts.expanduser(),
         )
