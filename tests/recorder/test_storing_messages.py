@@ -1,4 +1,4 @@
-"""What a gateway and its storing process say to each other, and what that process imports for it."""
+"""A storing process: what its gateway and it say to each other, when it is started again, what it imports."""
 
 import socket
 import subprocess
@@ -11,6 +11,7 @@ import pytest
 
 from callgate.recorder.flush.foreign_rows import ForeignGroup
 from callgate.recorder.rows import EventRow
+from callgate.recorder.storing.keeper_process import pause_s
 from callgate.recorder.storing.messages import (
     FlushNow,
     LogLine,
@@ -70,6 +71,13 @@ def test_an_address_is_not_shown() -> None:
     settings = StoringSettings(1.0, 1, None, None, 1)
     setup = StoringSetup("folder", "writer", place, False, 20, {"PGPASSWORD": "pass-word"}, settings)
     assert "pass-word" not in repr(setup) + repr(place)
+
+
+def test_pauses_between_starts_become_longer_and_stay_so_for_ever() -> None:
+    pauses = [pause_s(failures) for failures in range(20)]
+    assert pauses == sorted(pauses)
+    assert pauses[0] < 1.0
+    assert pause_s(100_000) == pauses[-1] == 15.0
 
 
 @pytest.mark.parametrize("store", ["postgres", "clickhouse"])

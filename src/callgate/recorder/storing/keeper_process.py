@@ -52,7 +52,7 @@ _LOOK_EVERY_S = 0.25  # for a row, while there is no process
 _HEAR_S = 1.0
 # So many seconds of silence are told, and after so many it is killed.
 _SILENT_LOOKS, _HUNG_LOOKS = 15, 120
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 15.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _MOST_DOUBLED = 0.2, 15.0, 10
 _ROOT = "callgate"  # of our loggers
 _OF_DRIVERS = ("PG", "KRB5")  # variables that drivers read
 _GROWN_UP_S = 10.0  # a process that lived this long died of something new
@@ -272,7 +272,7 @@ class KeeperProcess:
     def _failed(self, error: SetupError) -> None:
         if time.monotonic() - self._started_mono >= _GROWN_UP_S:
             self._failures = 0
-        self._due_mono = time.monotonic() + min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**self._failures)
+        self._due_mono = time.monotonic() + pause_s(self._failures)
         self._failures += 1
         self._trouble.note(error)
         self._answer(error)
@@ -283,6 +283,11 @@ class KeeperProcess:
             waiting = self._asked + self._waiting
             self._asked, self._waiting = [], []
         _tell(waiting, error)
+
+
+def pause_s(failures: int) -> float:
+    """Before the next start, after so many failures in a row."""
+    return min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(failures, _MOST_DOUBLED))
 
 
 def _tell(flushes: list[Flushed], error: SetupError | None) -> None:
