@@ -17,7 +17,6 @@ from _processes import Cores, end_on_sigterm, tree
 from _replica_gateways import Figure, hop, memory, relay, staleness, with_database
 from _replica_retention import retention
 from _replica_stores import flush, postmaster, processes, reads, writers
-from _replica_turns import turns
 from _targets import build_tools, echo
 from databases.database import Database
 from databases.pgbouncer import pooler_of
@@ -29,7 +28,6 @@ _NICENESS = 10  # as the recorder's
 PARTS = (
     "processes",
     "flush",
-    "turns",
     "relay",
     "hop",
     "staleness",
@@ -75,8 +73,6 @@ def _figures(
             found, measured = asyncio.run(flush(folder, server, 20_000))
             costs.update(measured)
             return found
-        case "turns":
-            return turns(folder, cores.target, options.rounds)
         case "reads":
             return asyncio.run(reads(folder, server, options.events))
         case "writers":

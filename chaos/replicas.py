@@ -1,8 +1,9 @@
 """Gateways that share a record in PostgreSQL, killed and cut off, and it crashes: no call lost or doubled.
 
-Recorders run as processes of their own, each with a state folder, and reach the database through a proxy that
-resets, hangs, delays and cuts connections, and swallows answers to COMMIT. The database writes to its disk
-(fsync). It is crashed by kill -9 of its WAL writer: it then ends all sessions and recovers from its log.
+Recorders run as processes of their own, each with a state folder, and their storing processes are killed too.
+They reach the database through a proxy that resets, hangs, delays and cuts connections, and swallows answers
+to COMMIT. The database writes to its disk (fsync). It is crashed by kill -9 of its WAL writer: it then ends
+all sessions and recovers from its log.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ class Writer:
         self._process.send_signal(by)
         await asyncio.wait_for(self._process.wait(), _MOST_WAIT_S)
         await self._hearing
+
+    def kill_storing(self) -> bool:
+        """Its storing process, if there is one now."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task").glob("*/children")
+        pids = [int(pid) for listed in children for pid in listed.read_text().split()]
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(pids)
 
     async def is_storing(self, database: Database) -> None:
         """Waits until one of its calls is in the record."""
@@ -147,10 +158,12 @@ async def kill(options: argparse.Namespace) -> None:
             for writer in writers:
                 await writer.is_storing(database)
             crash_at = set(chance.sample(range(options.rounds), min(options.crashes, options.rounds)))
+            storing = 0
             for number in range(options.rounds):
                 for _ in range(3):
                     await asyncio.sleep(chance.uniform(0.05, options.longest / 3))
                     proxy.disturb()
+                storing += chance.choice(writers).kill_storing()
                 if number in crash_at:
                     await crash(database)
                 victim = chance.choice(writers)
@@ -158,7 +171,8 @@ async def kill(options: argparse.Namespace) -> None:
                 await victim.start()
                 told = sum(len(writer.answered) for writer in writers)
                 print(f"\r  round {number + 1}: {told} answered", end="", flush=True)
-            print(f"\n  to connections: {proxy.happened}")
+            print(f"\n  to connections: {proxy.happened}; {storing} storing processes killed")
+            expect(storing > 0, "a storing process was killed")
             proxy.calm()
             begun = time.monotonic()
             for writer in writers:

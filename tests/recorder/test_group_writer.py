@@ -52,7 +52,7 @@ class Stage:
             if frame.kind == EVENTS:
                 rows += msgspec.json.decode(frame.rows_json, type=list[EventRow])
             elif frame.kind == CALLS:
-                rows += read_event_rows(frame.rows_json)
+                rows += read_event_rows(frame.rows_json, frame.bodies.requests if frame.bodies else ())
         return rows
 
     def statements(self) -> list[str | None]:

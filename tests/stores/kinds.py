@@ -9,20 +9,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 from databases.clickhouse import ClickhouseDatabase
 from databases.database import Database
 from databases.postgres import new_database
 from recorder.happenings import ROW_REDACTOR
 
+from callgate.background import Background
 from callgate.ports.record_queries import RecordExcerpts, RecordQueries
 from callgate.ports.record_reader import RecordReader, SourceRequest
-from callgate.ports.record_store import RecordStore, StoreTraits
+from callgate.ports.record_store import RecordStore, SqlDialect, StoreTraits
 from callgate.recorder.feed import Feed
 from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.retention import Retention
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.shared_feed import SharedFeed
 from callgate.recorder.stores.clickhouse import connection as clickhouse_connection
@@ -40,9 +44,15 @@ from callgate.recorder.stores.postgres.queries import PostgresQueries
 from callgate.recorder.stores.postgres.reader import PostgresReader
 from callgate.recorder.stores.postgres.record_store import PostgresStore
 from callgate.recorder.stores.postgres.schema import CREATE_ROLE, READER_ROLE
+from callgate.recorder.storing.keeper_process import KeeperProcess
+from callgate.recorder.storing.messages import StorePlace
 from callgate.sql.record.clickhouse_guard import ClickhouseGuard
 from callgate.sql.record.queries import Queries
 from callgate.sql.record.record_guard import RecordGuard
+
+
+def _place(dialect: SqlDialect, address: object, may_migrate: bool = True) -> StorePlace:
+    return StorePlace(dialect, msgspec.Raw(msgspec.msgpack.encode(address)), may_migrate)
 
 
 class KeptRecord(ABC):
@@ -56,12 +66,16 @@ class KeptRecord(ABC):
     def __init__(
         self, folder: Path, store: RecordStore[Batch], keeps_store: bool, settings: dict[str, Any]
     ) -> None:
+        """`apart` among the settings: where its storing process finds the store."""
         self.folder = folder
         self.traits: StoreTraits = store.traits
+        place: StorePlace | None = settings.pop("apart", None)
+        keep_apart, background = None, Background()
+        if place is not None:
+            settings.setdefault("journal_max_bytes", 4 * 1024**3)
+            keep_apart = partial(KeeperProcess, place=place, retention=Retention(), background=background)
         self.recorder = Recorder(
-            RecorderSettings(folder, keeps_store, **settings),
-            ROW_REDACTOR,
-            store,
+            RecorderSettings(folder, keeps_store, **settings), ROW_REDACTOR, store, background, keep_apart
         )
         self.emit = self.recorder.emit
 
@@ -84,6 +98,8 @@ def stats_module(record: KeptRecord) -> str:
 
 class StoreKind(ABC):
     """One engine, with one empty store; a second folder shares it if the engine can."""
+
+    is_apart = False  # who keeps the store has a process of its own for it, as a gateway that serves has
 
     @abstractmethod
     def store(self, folder: Path) -> RecordStore[Batch]:
@@ -201,7 +217,12 @@ class PostgresKind(StoreKind):
         return store.thread.run(asked())
 
     def record(self, folder: Path, keeps_store: bool = True, **settings: Any) -> KeptRecord:
+        if self.is_apart and keeps_store:
+            settings["apart"] = self.place()
         return _PostgresRecord(folder, self.store(folder), keeps_store, settings)
+
+    def place(self) -> StorePlace:
+        return _place("postgres", self.address, self.may_migrate)
 
     def break_legs(self, store: RecordStore[Batch]) -> None:
         self.database.run("ALTER TABLE callgate_store.rpc_event_upstreams RENAME TO elsewhere")
@@ -263,7 +284,12 @@ class ClickhouseKind(StoreKind):
             connection.close()
 
     def record(self, folder: Path, keeps_store: bool = True, **settings: Any) -> KeptRecord:
+        if self.is_apart and keeps_store:
+            settings["apart"] = self.place()
         return _ClickhouseRecord(folder, self.store(folder), keeps_store, settings)
+
+    def place(self) -> StorePlace:
+        return _place("clickhouse", self.address)
 
     def break_legs(self, store: RecordStore[Batch]) -> None:
         self.database.run("ALTER TABLE callgate_record RENAME COLUMN legs TO elsewhere")

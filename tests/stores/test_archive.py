@@ -206,7 +206,7 @@ def kept(place: Place, address: str) -> Iterator[ArchiveKeeper]:
 
 
 def retained(place: Place, keeper: ArchiveKeeper) -> DuckdbStore | PostgresStore:
-    retention = Retention(keep_s=86400.0, is_archived=keeper.is_archived)
+    retention = Retention(keep_s=86400.0, archived_days=keeper.archived_days)
     if place.database is None:
         return DuckdbStore(place.folder, retention)
     return PostgresStore(place.folder, place.database.address, retention)
@@ -230,7 +230,7 @@ async def test_a_day_is_deleted_only_after_its_manifest_was_read_back(
         assert await days_of(place) == DAYS
     target.unlink()
     with kept(place, str(target)) as keeper:
-        await until(lambda: all(map(keeper.is_archived, DAYS)))
+        await until(lambda: keeper.archived_days().issuperset(DAYS))
         assert keeper.problem() is None
         tend(place, keeper)
         assert await days_of(place) == []

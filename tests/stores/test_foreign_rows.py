@@ -11,6 +11,7 @@ from stores.kinds import KeptRecord
 
 from callgate.ports.row_feed import FeedRow, Missed
 from callgate.recorder.feed import Feed
+from callgate.recorder.flush.foreign_rows import ForeignGroup
 from callgate.recorder.group_rows import Group
 from callgate.recorder.rows import EventRow
 
@@ -75,9 +76,12 @@ async def test_numbers_increase_as_rows_are_told_and_the_record_has_the_same(
     assert {one.row["session_id"] for one in told} == {"ours", "theirs"}
 
 
+def numbered(*seqs: int) -> list[EventRow]:
+    return [EventRow(f"e-{seq}", seq, "s-1", "tools/call", "probe", seq=seq, was_open=True) for seq in seqs]
+
+
 def group(*seqs: int) -> Group:
-    rows = [EventRow(f"e-{seq}", seq, "s-1", "tools/call", "probe", seq=seq, was_open=True) for seq in seqs]
-    return Group(events=rows)
+    return Group(events=numbered(*seqs))
 
 
 async def told_by(feed: Feed, count: int) -> list[int | str]:
@@ -100,7 +104,7 @@ async def test_our_own_rows_wait_while_earlier_numbers_of_others_are_being_store
     feed.tell(group(1))
     feed.hold()  # 2 and 3 are on their way
     feed.tell(group(4))
-    feed.release(group(2, 3))
+    feed.release(ForeignGroup(events=numbered(2, 3)))
     assert await listening == [1, 2, 3, 4]
 
 

@@ -11,7 +11,7 @@ from callgate.api.page_files import PageFiles
 from callgate.app.api_needs import Readiness, RelayCaller
 from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_one
 from callgate.app.principals import gate_rules
-from callgate.app.process import Descriptors, keep_memory_private, listener_limits, pool_limits, raise_limit
+from callgate.app.process import Descriptors, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
 from callgate.app.server_care import UpstreamCare
 from callgate.app.serving.configuration import Served
@@ -35,6 +35,7 @@ from callgate.recorder.flush.tokens import TokenCounter
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.relay import Relay
+from callgate.this_process import keep_memory_private
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.http.client import HttpClient
@@ -135,7 +136,12 @@ async def build_gateway(
     if config.record.enabled:
         if place is not None:  # one process stores for all, but for a database that is read as a whole
             keeps_store = place.is_lead or config.store.is_postgres
-        record = make_record(config, keeps_store or (offers_record and place is None), background)
+        record = make_record(
+            config,
+            keeps_store or (offers_record and place is None),
+            background,
+            stores_apart=keeps_store,
+        )
         await _check_store(record)
     recorder = record.recorder if record is not None else None
     if record is not None:

@@ -1,24 +1,17 @@
-"""What this process may hold, and what others may see of it.
+"""How many files and sockets this process may hold.
 
-Files and sockets: without a plan the clients' connections take all of them, and the journal, the store, the
+Without a plan the clients' connections take all of them, and the journal, the store, the
 children and the databases get none. So clients get at most half, connections to HTTP servers a quarter; the
 rest is a reserve.
-
-Memory: a child of the same user may read `/proc/<parent>/environ` and attach to its parent, and so learn
-every token and password we were given. Linux denies both while a process is not dumpable, and writes no core
-file of it.
 """
 
-import ctypes
 import resource
-import sys
 from dataclasses import dataclass
 
 from callgate.config.specs.config import Config
 from callgate.edge.listener import ListenerLimits
 from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
 
-_PR_SET_DUMPABLE = 4  # linux/prctl.h
 # More descriptors we never need, and some programs walk through every possible one at their start.
 _ENOUGH = 65_536
 # No connection at all would be no gateway. Below this limit the reserve is touched.
@@ -59,9 +52,3 @@ def pool_limits(config: Config, descriptors: Descriptors) -> PoolLimits:
 def listener_limits(config: Config, descriptors: Descriptors) -> ListenerLimits:
     server = config.server
     return ListenerLimits(server.max_body_bytes, descriptors.for_clients(server.max_connections))
-
-
-def keep_memory_private() -> None:
-    """Does nothing on systems without prctl: there only the account that a child runs as protects us."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -1,11 +1,13 @@
 """The record in the store that the operator chose, and its readers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from callgate.app.redactors import redactor_of, row_redactor, server_redactors
 from callgate.background import Background
@@ -16,6 +18,7 @@ from callgate.ports.record_reader import RecordReader
 from callgate.ports.record_store import RecordStore, SqlDialect
 from callgate.ports.row_feed import RowFeed
 from callgate.recorder.flush.batch import Batch
+from callgate.recorder.flush.keeping import KeptJournals, StoreKeeper
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.recorder import Recorder, RecorderSettings
 from callgate.recorder.shared_feed import SharedFeed
@@ -71,22 +74,30 @@ class Record:
         self.recorder.redactor.use(redactor_of(config), record.max_body_bytes, server_redactors(config))
 
 
-def make_record(config: Config, keeps_store: bool, background: Background | None = None) -> Record:
+def make_record(
+    config: Config, keeps_store: bool, background: Background | None = None, *, stores_apart: bool = False
+) -> Record:
     """Nothing of a database is imported unless the record is there. `background`: a gateway's, which also
-    archives and deletes. A command that reads the record (None) deletes nothing of it."""
+    archives and deletes. A command that reads the record (None) deletes nothing of it. `stores_apart`: a
+    shared store is kept by a process of its own."""
     record = config.record
     archive: ArchiveKeeper | None = None
-    is_archived: Callable[[date], bool] | None = None
+    archived_days: Callable[[], Collection[date]] | None = None
     if background is None or record.archive is not None:
-        is_archived = _nothing_is_archived
+        archived_days = frozenset[date]
         if keeps_store and background is not None and record.archive is not None:
             archive = _open_archive_keeper(config, record.archive, background)
-            is_archived = archive.is_archived
-    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
+            archived_days = archive.archived_days
+    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, archived_days)
     upkeep = _Upkeep(retention, archive)
 
+    keep_apart = None
+    if stores_apart and config.store.is_database and background is not None:
+        keep_apart = _keeping_apart(config, retention, background)
+
     def recorder_on(store: RecordStore[Batch]) -> Recorder:
-        return Recorder(_recorder_settings(config, keeps_store), row_redactor(config), store, background)
+        settings = _recorder_settings(config, keeps_store)
+        return Recorder(settings, row_redactor(config), store, background, keep_apart)
 
     if config.store.is_database:
         keep_in = _in_postgres if config.store.is_postgres else _in_clickhouse
@@ -108,11 +119,19 @@ def _recorder_settings(config: Config, keeps_store: bool) -> RecorderSettings:
     )
 
 
-def _nothing_is_archived(day: date) -> bool:
-    return False
-
-
 _MakeRecorder = Callable[[RecordStore[Batch]], Recorder]
+
+
+def _keeping_apart(
+    config: Config, retention: Retention, background: Background
+) -> Callable[[KeptJournals], StoreKeeper]:
+    from callgate.recorder.storing.keeper_process import KeeperProcess
+    from callgate.recorder.storing.messages import StorePlace
+
+    address = store_address(config) if config.store.is_postgres else clickhouse_address(config)
+    dialect = "postgres" if config.store.is_postgres else "clickhouse"
+    place = StorePlace(dialect, msgspec.Raw(msgspec.msgpack.encode(address)), config.record.migrate)
+    return lambda kept: KeeperProcess(kept, place, retention, background)
 
 
 def _open_archive_keeper(config: Config, address: str, background: Background) -> "ArchiveKeeper":

@@ -1,13 +1,11 @@
 """`callgate serve`: from a configuration to a listening gateway, until a signal ends it."""
 
 import asyncio
-import ctypes
 import errno
 import gc
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,7 +27,7 @@ from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
 from callgate.model.errors import CallgateError, SetupError
 from callgate.model.health import Health
-from callgate.recorder.flush.keeper import trim_heap
+from callgate.this_process import share_one_heap, trim_heap
 from callgate.upstreams.http.client import HttpClient
 
 # Nobody asked for the default port: when it is busy, one of the next will do.
@@ -37,7 +35,6 @@ _PORTS_TO_TRY = 20
 # A gateway on this machine answers in milliseconds; what does not answer at all must not hold up the error.
 _PATIENCE_S = 2.0
 _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - asked about, not listened on
-_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _OTHER_PORT = "choose another port with --port (0 takes any free one)"
 
 
@@ -172,13 +169,6 @@ def tell_states(gateway: Gateway) -> list[asyncio.Task[None]]:
         cost = ToolCost(gateway.relay.health, gateway.api.cost_of_tools)
         telling.append(asyncio.create_task(cost.tell()))
     return telling
-
-
-def share_one_heap() -> None:
-    """Before other threads begin: the C library (glibc) gives each a heap of its own, and what those keep for
-    later took 5 MB. Most of our memory is Python's and DuckDB's, which have allocators of their own."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def calm_collector() -> None:

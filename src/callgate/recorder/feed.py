@@ -3,14 +3,17 @@
 Of this process, and of the others on its folder as far as it stores their rows. On the loop.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 
 import msgspec
 
 from callgate.ports.row_feed import FeedRow, Happening, Missed
+from callgate.recorder.flush.foreign_rows import ForeignGroup
 from callgate.recorder.group_rows import Group
 from callgate.recorder.listeners import Listeners
 from callgate.recorder.rows import EventRow, SessionRow
+from callgate.recorder.sequence import Sequence
 
 # Held back while rows of others are stored; as many as a listener may have waiting.
 _MAX_HELD = 2_000
@@ -53,7 +56,7 @@ class Feed:
         """Rows of others have numbers from here on, and are about to be stored."""
         self._is_held = True
 
-    def release(self, group: Group | None) -> None:
+    def release(self, group: ForeignGroup | None) -> None:
         """They are stored; None: they are not, and will get other numbers."""
         rows = list(self._rows(group)) if group is not None and self._listeners else []
         rows, self._held = rows + self._held, []
@@ -61,7 +64,7 @@ class Feed:
         self._is_held = False
         self._listeners.tell(rows, held_back)
 
-    def _rows(self, group: Group) -> Iterator[FeedRow]:
+    def _rows(self, group: Group | ForeignGroup) -> Iterator[FeedRow]:
         for session in group.created:
             yield self._of_session("session_created", session)
         for row in group.opened:
@@ -93,6 +96,24 @@ class Feed:
         if happening == "exchange_started":
             told = {name: value for name, value in told.items() if name in _KNOWN_AT_FIRST}
         return FeedRow(seq, happening, told)
+
+
+class FeedNumbers:
+    """Numbers for rows of other processes, which this feed tells. Implements `LiveNumbers`."""
+
+    def __init__(self, sequence: Sequence, feed: Feed, loop: asyncio.AbstractEventLoop) -> None:
+        self._sequence = sequence
+        self._feed = feed
+        self._loop = loop
+
+    def take(self, count: int) -> tuple[int, bool]:
+        with self._sequence.lock:
+            first = self._sequence.take(count)
+            self._loop.call_soon_threadsafe(self._feed.hold)
+        return first, self._feed.has_listeners
+
+    def tell(self, group: ForeignGroup | None) -> None:
+        self._loop.call_soon_threadsafe(self._feed.release, group)
 
 
 def _beginning(body: bytes) -> str:

@@ -26,10 +26,10 @@ from callgate.model.events import Aside, Event, ExchangeSettled, NoticePassed
 from callgate.ports.record_reader import Backlog
 from callgate.ports.record_store import RecordStore
 from callgate.recorder.asides import Asides
-from callgate.recorder.feed import Feed
+from callgate.recorder.feed import Feed, FeedNumbers
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.flush.foreign_rows import ForeignRows
-from callgate.recorder.flush.keeper import Flushed, Keeper
+from callgate.recorder.flush.keeper import Keeper
+from callgate.recorder.flush.keeping import Flushed, KeptJournals, StoreKeeper
 from callgate.recorder.folder import make_record_folder
 from callgate.recorder.frame_rows import Framer
 from callgate.recorder.group_rows import Group
@@ -96,8 +96,10 @@ class Recorder:
         redactor: RowRedactor,
         store: RecordStore[Batch],
         background: Background | None = None,
+        keep_apart: Callable[[KeptJournals], StoreKeeper] | None = None,
     ) -> None:
-        """Raises SetupError. On the event loop."""
+        """`keep_apart`: who keeps the store, if it is not a thread of ours. Raises SetupError. On the event
+        loop."""
         background = background or Background()
         room = JournalRoom(settings.journal_max_bytes) if settings.journal_max_bytes is not None else None
         self._room = room
@@ -124,17 +126,12 @@ class Recorder:
         self._writer = GroupWriter(
             self._intake, self._asides, self.sequence, framer, self._journal, self._publish
         )
-        foreign_rows = None
-        if not store.traits.tells_live:  # else they are read from the store, as everybody's are
-            foreign_rows = ForeignRows(self._journal.writer_id, self.sequence, self.feed, self._loop)
-        self.keeper = Keeper(
-            settings.folder,
-            store,
-            settings.keeps_store,
-            background,
-            self._journal.writer_id,
-            foreign_rows,
-            room,
+        numbers = None if store.traits.tells_live else FeedNumbers(self.sequence, self.feed, self._loop)
+        kept = KeptJournals(settings.folder, self._journal.writer_id, numbers, room)
+        self.keeper: StoreKeeper = (
+            keep_apart(kept)
+            if keep_apart is not None
+            else Keeper(kept, store, settings.keeps_store, background)
         )
         self._sync = JournalSync(self._journal, background)
         self._thread = background.thread("recorder", self._run)
@@ -166,7 +163,7 @@ class Recorder:
     def is_refusing(self) -> bool:
         if not self.refuses:
             return False
-        is_store_away = self._waits_for_store and self.keeper.trouble.error is not None
+        is_store_away = self._waits_for_store and self.keeper.error is not None
         return is_store_away or self.refuses_for_journal
 
     @property

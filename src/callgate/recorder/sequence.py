@@ -19,13 +19,13 @@ class Sequence:
         self._last = 0
 
     def number(self, rows: Rows[EventRow]) -> None:
-        for seq, row in enumerate(rows, self._take(len(rows))):
+        for seq, row in enumerate(rows, self.take(len(rows))):
             row.seq = seq
 
     def number_calls(self, calls: Calls) -> None:
-        calls.first_seq = self._take(len(calls))
+        calls.first_seq = self.take(len(calls))
 
-    def _take(self, count: int) -> int:
+    def take(self, count: int) -> int:
         """The first of so many. By the clock, so that it increases from one start to the next too."""
         first = max(self._last + 1, time.time_ns() // 1000)
         self._last = first + count

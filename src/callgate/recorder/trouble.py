@@ -7,7 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from callgate.model.error_codes import SETUP_RECORD_ELSEWHERE, SETUP_STATE_FOLDER
+from callgate.model.error_codes import (
+    SETUP_RECORD_ELSEWHERE,
+    SETUP_STATE_FOLDER,
+    SETUP_STORE_UNREACHABLE,
+)
 from callgate.model.errors import SetupError
 
 _log = logging.getLogger(__name__)
@@ -132,6 +136,33 @@ def store_uncopied(folder: Path, problem: Exception) -> SetupError:
         SETUP_STATE_FOLDER,
         f"No copy of the record can be made in {folder}: {_first_line(problem)}",
         hint="SQL over the record reads a copy of its newest file, 64 MiB at most: make room there",
+    )
+
+
+def storing_unstartable(problem: OSError) -> SetupError:
+    return SetupError(
+        SETUP_STORE_UNREACHABLE,
+        f"The process that stores the record cannot be started: {_first_line(problem)}",
+        hint=f"Give the gateway more processes, open files or memory. {TRIES_AGAIN}",
+    )
+
+
+def storing_ended(pid: int, status: int) -> SetupError:
+    how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    return SetupError(
+        SETUP_STORE_UNREACHABLE,
+        f"The process that stores the record (pid {pid}) {how}",
+        hint="Look at the gateway's log, and whether the machine has too little memory. Restart the gateway"
+        f" if Callgate was upgraded while it runs. It starts another process by itself; {_KEPT}",
+    )
+
+
+def storing_silent(pid: int) -> SetupError:
+    return SetupError(
+        SETUP_STORE_UNREACHABLE,
+        f"The process that stores the record (pid {pid}) does not answer",
+        hint="Look whether it was stopped, or the machine has too much to do. After two minutes Callgate ends"
+        f" it and starts another; {_KEPT}",
     )
 
 

@@ -2,12 +2,19 @@
 
 import asyncio
 import json
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
 from end_to_end.gateway_process import run_callgate, running_gateway
 from stores.kinds import PostgresKind
+from waiting import until
+
+from callgate.recorder.flush.drain import StoreLock
 
 
 async def test_a_gateway_records_into_its_database_and_says_which_sql_it_speaks(
@@ -75,3 +82,75 @@ def _next_settled(stream: Any) -> dict[str, Any]:
         elif name == "data" and kind == "tool_calls.settled":
             return json.loads(value)["data"] | {"event_id": event_id}
     raise AssertionError("the stream ended")
+
+
+def storing_processes(gateway: int) -> list[int]:
+    """What it started to store its record."""
+    listed = "".join(path.read_text() for path in Path(f"/proc/{gateway}/task").glob("*/children"))
+    found: list[int] = []
+    for pid in map(int, listed.split()):
+        with suppress(FileNotFoundError):
+            if b"callgate.recorder.storing.child" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+async def a_call(folder: Path, kind: PostgresKind, name: str) -> None:
+    call = ("call", "demo__query", f"query=SELECT 1 AS {name}")
+    ran = await run_callgate(folder, *call, CALLGATE_RECORD_STORE=kind.database.dsn)
+    assert ran.exit_code == 0, ran
+
+
+def is_gone(pid: int) -> bool:
+    """A container may have nobody who asks how it ended."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["running", "stopped"])
+async def test_a_gateway_that_is_killed_leaves_no_storing_process_and_no_lock(
+    kind: PostgresKind, tmp_path: Path, is_stopped: bool
+) -> None:
+    async with running_gateway(tmp_path, "--port", "0", CALLGATE_RECORD_STORE=kind.database.dsn) as gateway:
+        pid = gateway.process.pid
+        assert storing_processes(pid) == []
+        await a_call(tmp_path, kind, "first")
+        (storing,) = await until(lambda: storing_processes(pid))
+        if is_stopped:
+            os.kill(storing, signal.SIGSTOP)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: is_gone(storing))
+    lock = StoreLock(tmp_path / "record" / "store.lock")
+    assert lock.try_acquire()
+    lock.release()
+    async with running_gateway(tmp_path, "--port", "0", CALLGATE_RECORD_STORE=kind.database.dsn) as gateway:
+        listed = await gateway.get("/api/v1/tool-calls")
+        assert [row["sql"] for row in listed["tool_calls"]] == ["SELECT 1 AS first"]
+        (storing,) = await until(lambda: storing_processes(gateway.process.pid))
+    assert is_gone(storing)
+
+
+async def test_healthz_says_that_the_storing_process_was_killed_until_another_stores(
+    kind: PostgresKind, tmp_path: Path
+) -> None:
+    async with running_gateway(tmp_path, "--port", "0", CALLGATE_RECORD_STORE=kind.database.dsn) as gateway:
+        await a_call(tmp_path, kind, "first")
+        (storing,) = await until(lambda: storing_processes(gateway.process.pid))
+        os.kill(storing, signal.SIGKILL)
+
+        async def told() -> str:
+            return json.dumps(await gateway.get("/healthz"))
+
+        async def is_told() -> bool:
+            return f"(pid {storing}) was ended by signal 9" in await told()
+
+        async def is_over() -> bool:
+            return "was ended by" not in await told()
+
+        await until(is_told)
+        await until(is_over)
+        await a_call(tmp_path, kind, "second")
+        listed = await gateway.get("/api/v1/tool-calls")
+        assert {row["sql"] for row in listed["tool_calls"]} == {"SELECT 1 AS first", "SELECT 1 AS second"}

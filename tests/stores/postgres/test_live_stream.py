@@ -210,7 +210,7 @@ async def test_a_call_at_one_gateway_is_told_at_another_and_writers_flush_sooner
         (created,) = await listener.types("sessions.created")
         assert created["session_id"] == here.session.session_id
         # Whoever flushes reads that somebody follows the stream.
-        assert here.record.recorder.keeper._store.is_watched
+        assert any(store.is_watched for store in kind.stores)
     watched = "SELECT count(*) FROM callgate_store.leases WHERE name = 'watched'"
     assert kind.database.run(watched) == "1"
 

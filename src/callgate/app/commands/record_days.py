@@ -160,8 +160,9 @@ async def migrate_record(config: Config, days_ahead: int, grant_to: Sequence[str
     from callgate.recorder.stores.postgres.upkeep import migrate
 
     address = StoreAddress(store.dsn, store.shown)
-    is_archived = None if record.archive is None else (await _archived_days(config, address)).__contains__
-    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, is_archived)
+    archived = None if record.archive is None else await _archived_days(config, address)
+    archived_days = None if archived is None else lambda: archived
+    retention = Retention(record.keep_s, record.max_size_bytes, record.keep_bodies_s, archived_days)
     return await migrate(address, retention, days_ahead, grant_to)
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from callgate.app.loop import run_loop
-from callgate.app.process import keep_memory_private
 from callgate.app.running import find_running
 from callgate.app.serve import Serving, explained, moved_from_port, ports_to_try
 from callgate.app.serving.http_socket import HttpSocket, open_http_socket
@@ -27,6 +26,7 @@ from callgate.config.specs.listen_address import ListenAddress
 from callgate.model.error_codes import SETUP_STATE_FOLDER
 from callgate.model.errors import SetupError
 from callgate.replicas.file_directory import prepare
+from callgate.this_process import keep_memory_private
 
 _FOLDER = "workers"
 _PREFIX = "callgate-"

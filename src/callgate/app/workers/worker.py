@@ -17,13 +17,13 @@ from callgate.app.serve import (
     ProcessSignals,
     calm_collector,
     follow_settings,
-    share_one_heap,
     tell_states,
 )
 from callgate.app.worker_parts import WorkerPlace
 from callgate.config.load import Loaded
 from callgate.model.errors import SetupError
 from callgate.model.health import Health
+from callgate.this_process import share_one_heap
 
 _log = logging.getLogger(__name__)
 

@@ -36,9 +36,9 @@ class ArchiveKeeper:
         self._task: asyncio.Task[None] | None = None
         self._thread = background.thread("record archive", self._run)
 
-    def is_archived(self, day: date) -> bool:
-        """From any thread: its manifest was read back by this process."""
-        return day in self._archived
+    def archived_days(self) -> frozenset[date]:
+        """From any thread: their manifests were read back by this process."""
+        return self._archived
 
     def problem(self) -> str | None:
         error = self._trouble.error

@@ -33,7 +33,6 @@ class Batch:
     )
     is_complete: bool = False
     is_whole: bool = False  # it ends with a row group of its writer
-    gives_way: bool = False  # to the relay (see `batch_rows`): nobody waits for it
     is_backlog: bool = False  # of a segment that is not written to any more: it may have to wait for others'
 
     def add(self, segment: str, frame: Frame, start: int = 0) -> None:

@@ -78,6 +78,11 @@ class StoredSegments:
         self._since_mono.pop(segment.name, None)
 
 
+def has_rows(folder: Path) -> bool:
+    """Whether there may be a row to store."""
+    return any(not is_read_to_its_end(segment, 0) for segment in segments(folder))
+
+
 def has_work(folder: Path) -> bool:
     """Whether there is a row to store or a segment to put away."""
     return any(not is_read_to_its_end(segment, 0) or is_abandoned(segment) for segment in segments(folder))
@@ -109,14 +114,13 @@ class Drain:
         self._foreign_rows = foreign_rows
         self._reached: dict[str, int] = {}  # how far each segment is stored, as far as we know
         self._only: str | None = None
-        self._gives_way = False
         self.batches = self.rows = 0  # that we stored
         self.stored = StoredSegments(store.traits.keeps_segments_s)
 
-    def run(self, only: str | None = None, *, gives_way: bool = False) -> bool:
+    def run(self, only: str | None = None) -> bool:
         """Everything journalled so far, in every segment, or in those of one writer; whether a segment came
         to its end. Raises AlreadyStoredError, when it is to be run again, and StoreBusyError."""
-        self._only, self._gives_way = only, gives_way
+        self._only = only
         found = self._segments()
         watermarks = self._store.watermarks([path.name for path in found])
         self._reached = {path.name: watermarks.get(path.name, 0) for path in found}
@@ -167,9 +171,7 @@ class Drain:
         write = self._write
         if self._foreign_rows is not None:
             write = self._foreign_rows.writing(of_writer[0], write)
-        drained = _DrainedWriter(
-            write, self._put_away, self._tokens, is_backlog=is_backlog, gives_way=self._gives_way
-        )
+        drained = _DrainedWriter(write, self._put_away, self._tokens, is_backlog=is_backlog)
         for segment in of_writer:
             drained.read(segment, self._reached[segment.name])
         return drained.finish()
@@ -223,12 +225,11 @@ class _DrainedWriter:
         tokens: TokenCounter,
         *,
         is_backlog: bool,
-        gives_way: bool,
     ) -> None:
         self._write = write
         self._put_away = put_away
         self._tokens = tokens
-        self._new_batch = partial(Batch, is_backlog=is_backlog, gives_way=gives_way)
+        self._new_batch = partial(Batch, is_backlog=is_backlog)
         self._batch = self._new_batch()
         self._ended: list[tuple[Path, int]] = []  # segments that get no more, and how far they were read
         self._has_ended = False

@@ -3,13 +3,12 @@
 The process that holds the folder's lock drains all journals in it. Only it may open a DuckDB store;
 a shared one is open to every process, and each of them may drain its own journal.
 
-DuckDB's work is of low priority: it needs no interpreter lock, so on a busy core it gives way to the relay,
-and on a free one it runs beside it. When it falls behind, it stops giving way: journals would grow without an
-end. Rows for a shared store are made in Python. Of low priority, a thread that is put off while it has the
-interpreter lock would put the relay off too; so it pauses after each few rows instead (`batch_rows`).
+Storing is of low priority: on a busy core it gives way to the relay, and on a free one it runs beside it.
+When it falls behind, it stops giving way: journals would grow without an end. A thread that is put off while
+it has the interpreter lock puts the relay off too. DuckDB's work needs no lock. Rows for a shared store are
+made in Python, so a gateway that serves has them made in a process of their own (`storing`).
 """
 
-import ctypes
 import logging
 import os
 import random
@@ -17,10 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from pathlib import Path
 
 from callgate.background import Background
 from callgate.model.errors import SetupError
@@ -29,9 +25,10 @@ from callgate.ports.record_store import AlreadyStoredError, RecordStore, StoreBu
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.drain import Drain, StoreLock, has_work, journalled_bytes
 from callgate.recorder.flush.foreign_rows import ForeignRows
+from callgate.recorder.flush.keeping import Flushed, KeptJournals
 from callgate.recorder.folder import journals_in
-from callgate.recorder.journal.journal import JournalRoom
 from callgate.recorder.trouble import Trouble, attempt, describe, waiting_text
+from callgate.this_process import trim_heap
 
 _log = logging.getLogger(__name__)
 
@@ -50,28 +47,29 @@ _MOST_CONFLICTS = 5
 # A large batch leaves 16 MB of freed memory with the C library; to give it back takes a millisecond.
 _LARGE_ROWS = 2048
 
-Flushed = Callable[[SetupError | None], object]
-
 
 class Keeper:
+    """Implements `StoreKeeper`."""
+
     def __init__(
         self,
-        folder: Path,
+        kept: KeptJournals,
         store: RecordStore[Batch],
         keeps_store: bool,
         background: Background,
-        own_writer: str,
-        foreign_rows: ForeignRows | None = None,
-        room: JournalRoom | None = None,
+        *,
+        is_apart: bool = False,
     ) -> None:
         """`keeps_store`: hold the store as long as we run (serve), not just now and then (stdio, call).
-        `foreign_rows`: who tells of other processes' rows. `room`: what the journals may take."""
-        self._room = room
-        self._journal_folder = journals_in(folder)
+        `is_apart`: no relay is in this process."""
+        self._room = kept.room
+        self._journal_folder = journals_in(kept.folder)
         self._store = store
         self._keeps_store = keeps_store
-        self._own_writer = own_writer
-        self._lock = StoreLock(folder / "store.lock")
+        self._own_writer = kept.own_writer
+        self._may_be_put_off = (is_apart or not store.traits.is_shared) and sys.platform == "linux"
+        self._lock = StoreLock(kept.folder / "store.lock")
+        foreign_rows = None if kept.numbers is None else ForeignRows(kept.own_writer, kept.numbers)
         self._drain = Drain(self._journal_folder, store, foreign_rows=foreign_rows)
         self._flushes: deque[Flushed] = deque()
         self._wake = threading.Event()
@@ -82,32 +80,38 @@ class Keeper:
         self._due_after_s = store.traits.flush_every_s
         self._retry_s = store.traits.retry_s[0]
         self._journalled_bytes = self._drained_bytes = self._trimmed_rows = 0
-        self.trouble = Trouble()
+        self._trouble = Trouble()
+        self.rounds = 0  # that are over
         self._thread = background.thread("record store", self._run)
 
+    @property
+    def error(self) -> SetupError | None:
+        return self._trouble.error
+
+    @property
+    def since_s(self) -> float | None:
+        return self._trouble.since_s
+
     def flush(self, flushed: Flushed) -> None:
-        """From any thread; `flushed` is called on ours, once all that was journalled before is stored."""
         self._was_asked = True
         self._flushes.append(flushed)
         self._wake.set()
 
     def problem(self) -> str | None:
-        """From any thread: what is wrong, and of a shared store since when and how much waits for it."""
-        error = self.trouble.error
+        error = self._trouble.error
         if error is None or not self._store.traits.is_shared:
             return None if error is None else describe(error)
         max_bytes = self._room.max_bytes if self._room is not None else None
-        return f"{describe(error)}. {waiting_text(self.trouble.since_s, self._waiting_bytes(), max_bytes)}"
+        return f"{describe(error)}. {waiting_text(self._trouble.since_s, self._waiting_bytes(), max_bytes)}"
 
     def progress(self) -> StoreProgress:
-        """From any thread."""
         waiting_bytes = self._waiting_bytes()
         return StoreProgress(
             time.monotonic() - self._stored_mono if waiting_bytes else 0.0,
             waiting_bytes,
             self._drain.batches,
             self._drain.rows,
-            self.trouble.error is not None,
+            self._trouble.error is not None,
         )
 
     def _waiting_bytes(self) -> int:
@@ -117,7 +121,6 @@ class Keeper:
             return 0
 
     def close(self) -> None:
-        """A last round, then an end. Blocks."""
         self._stopping = True
         self._wake.set()
         self._thread.join()
@@ -139,7 +142,7 @@ class Keeper:
                     self._run_round(gives_way=not (last or flushes or self._is_behind))
             except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
                 self._drained_mono = time.monotonic()
-                self.trouble.note(self._store.trouble(problem))
+                self._trouble.note(self._store.trouble(problem))
             finally:
                 for flushed in flushes:
                     self._tell(flushed)
@@ -161,7 +164,7 @@ class Keeper:
     def _tell(self, flushed: Flushed) -> None:
         """One that fails must not keep the others waiting for ever."""
         try:
-            flushed(self.trouble.error)
+            flushed(self._trouble.error)
         except Exception:  # noqa: BLE001 - see above
             _log.exception("Those that waited for the store could not be notified")
 
@@ -175,7 +178,7 @@ class Keeper:
         waited_s = time.monotonic() - self._drained_mono
         if waited_s >= _DRAIN_NOW_AND_THEN_S or not self._keeps_store:
             return waited_s >= _DRAIN_NOW_AND_THEN_S
-        if self.trouble.error is not None:
+        if self._trouble.error is not None:
             return waited_s >= self._retry_s
         size, before = journalled_bytes(self._journal_folder), self._journalled_bytes
         self._journalled_bytes = size
@@ -184,16 +187,15 @@ class Keeper:
 
     def _waits_to_retry(self) -> bool:
         """A read of a shared store that is away fails at once, and puts no load on it."""
-        if self.trouble.error is None or not self._store.traits.is_shared:
+        if self._trouble.error is None or not self._store.traits.is_shared:
             return False
         return time.monotonic() - self._drained_mono < self._retry_s
 
     def _round(self, gives_way: bool) -> None:
-        is_outside = not self._store.traits.is_shared  # rows of others are made in Python
-        if gives_way and is_outside and sys.platform == "linux":  # where a thread has a priority of its own
+        if gives_way and self._may_be_put_off:  # on Linux a thread has a priority of its own
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        attempt(partial(self._bring_up_to_date, gives_way), self.trouble)
+        attempt(self._bring_up_to_date, self._trouble)
         if self._drain.rows - self._trimmed_rows >= _LARGE_ROWS:
             self._trimmed_rows = self._drain.rows
             trim_heap()
@@ -202,18 +204,19 @@ class Keeper:
         least, most = traits.retry_s
         # Decorrelated: those that lost the store at the same time do not come back at the same time.
         tripled = random.uniform(least, 3 * self._retry_s)  # noqa: S311 - no secret
-        self._retry_s = least if self.trouble.error is None else min(most, tripled)
+        self._retry_s = least if self._trouble.error is None else min(most, tripled)
         jitter = random.uniform(1 - _JITTER, 1 + _JITTER) if traits.is_shared else 1.0  # noqa: S311
         watched_s = traits.flush_watched_s if self._store.is_watched else None
         self._due_after_s = (watched_s or traits.flush_every_s) * jitter
+        self.rounds += 1
 
-    def _bring_up_to_date(self, gives_way: bool) -> None:
+    def _bring_up_to_date(self) -> None:
         try:
             # Before the rest: what is journalled meanwhile is for the next round.
             size, begun_mono = journalled_bytes(self._journal_folder), time.monotonic()
             is_holder = self._lock.try_acquire()
             if (is_holder or self._store.traits.is_shared) and self._needs_store():
-                self._drain_into_store(is_holder, gives_way)
+                self._drain_into_store(is_holder)
                 self._is_behind = self._drain.waiting_bytes() > _BEHIND_BYTES
                 self._stored_mono = begun_mono
             self._drained_bytes = size
@@ -227,22 +230,22 @@ class Keeper:
             if not self._keeps_store:
                 self._let_go_of_store()
 
-    def _drain_into_store(self, is_holder: bool, gives_way: bool) -> None:
+    def _drain_into_store(self, is_holder: bool) -> None:
         is_new = not self._store.is_open
         self._store.open()
         self._store.begin_round()
-        has_ended = self._drained(None if is_holder else self._own_writer, gives_way)
+        has_ended = self._drained(None if is_holder else self._own_writer)
         self._store.note_living(self._drain.living_writers() if is_holder else [self._own_writer])
         if is_holder:
             if has_ended or is_new:
                 self._store.sweep(self._drain.living_writers())
             self._store.tend()
 
-    def _drained(self, only: str | None, gives_way: bool) -> bool:
+    def _drained(self, only: str | None) -> bool:
         """Whether a segment came to its end."""
         for _ in range(_MOST_CONFLICTS):
             with suppress(AlreadyStoredError):
-                return self._drain.run(only, gives_way=gives_way)
+                return self._drain.run(only)
         return False  # somebody else is at it: the next round will see
 
     def _needs_store(self) -> bool:
@@ -258,10 +261,3 @@ def next_look_s(waited_s: float, due_after_s: float) -> float:
     """A round that becomes due before the next look is not put off to the one after."""
     left_s = due_after_s - waited_s
     return left_s if 0 < left_s < _LOOK_EVERY_S else min(_LOOK_EVERY_S, due_after_s)
-
-
-def trim_heap() -> None:
-    """What the C library keeps for later, where it is glibc."""
-    if sys.platform == "linux":
-        with suppress(AttributeError, OSError):
-            ctypes.CDLL(None).malloc_trim(0)

@@ -1,6 +1,6 @@
 """Which days of the record go: those that are too old, then the oldest until the rest is small enough."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Protocol, TypeVar
@@ -27,7 +27,7 @@ class Retention:
     keep_s: float = 30 * 86400.0
     max_size_bytes: int = 2 * 1024**3
     keep_bodies_s: float | None = None  # of a store that has them apart; None: as long as their rows
-    is_archived: Callable[[date], bool] | None = None  # with an archive: only such days may go
+    archived_days: Callable[[], Collection[date]] | None = None  # with an archive: only these may go
 
     def overdue(self, days: Sequence[_Day], today: date) -> list[_Day]:
         """`days`: newest first. The newest stays in any case: it is the one that is written to."""
@@ -42,7 +42,7 @@ class Retention:
         return gone
 
     def may_drop(self, day: date) -> bool:
-        return self.is_archived is None or self.is_archived(day)
+        return self.archived_days is None or day in self.archived_days()
 
     def is_too_large(self, day: StoredDay) -> bool:
         """So large that the next rows should go to another file: this one can then be dropped by itself, and

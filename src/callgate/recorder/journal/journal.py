@@ -40,17 +40,17 @@ class JournalRoom:
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-        self._used_bytes = 0
+        self.used_bytes = 0
 
     def measure(self, used_bytes: int) -> None:
         """From another thread, now and then: what waits in truth."""
-        self._used_bytes = used_bytes
+        self.used_bytes = used_bytes
 
     def take(self, size_bytes: int) -> None:
         """Raises JournalFullError. Where nothing waits, any size will do: it would never fit."""
-        if self._used_bytes and self._used_bytes + size_bytes > self.max_bytes:
+        if self.used_bytes and self.used_bytes + size_bytes > self.max_bytes:
             raise JournalFullError
-        self._used_bytes += size_bytes
+        self.used_bytes += size_bytes
 
 
 class JournalWriter:

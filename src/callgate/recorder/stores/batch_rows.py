@@ -3,9 +3,7 @@
 DuckDB reads the frames' JSON itself. Nothing here knows an engine.
 """
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,13 +17,6 @@ from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
 _Row = TypeVar("_Row")
-# Some 0.2 ms of work: of whole rows, and of calls that are packed.
-_ROWS_AT_ONCE = 16
-CALLS_AT_ONCE = 64
-# A pause is ten times as long as the work before it. In a large batch it is shorter: all pauses together last
-# no longer than this, so that a busy gateway does not fall behind.
-_PAUSE_S = 0.002
-_PAUSES_S = 0.125
 
 SUM_NAMES = ["tool_call_count", "error_count", "total_tokens"]
 MOMENT_NAMES = ["created_at", "last_seen_at", "ended_at"]
@@ -117,12 +108,12 @@ def read_batch(
     frames of calls as they are, behind all events; without it they are events like any other."""
     if keep_calls is None:
         batch.spell_out_calls()
-    parts, pause_s = BatchParts(), pause_of(batch)
+    parts = BatchParts()
     for _, sessions in decoded(batch, SESSIONS, SessionRow):
         for session in sessions:
             parts.add_session(session)
     for frame, rows in decoded(batch, EVENTS, EventRow):
-        for place, row in enumerate(giving_way(rows, pause_s)):
+        for place, row in enumerate(rows):
             keep_event(row, *texts_of(frame, place))
             parts.add_event(row)
     for frame, written in _written_calls(batch):
@@ -136,31 +127,6 @@ def read_batch(
     for _, gaps in decoded(batch, GAPS, GapRow):  # the last: the others may add some
         parts.gaps += gaps
     return parts
-
-
-def pause_of(batch: Batch) -> float:
-    """How long the interpreter is left to the relay after each 0.2 ms of work on the batch, in seconds. The
-    relay lets go of the interpreter lock with each system call, and work on rows takes it then: without
-    pauses the relay is slow as long as a batch is worked on (`scripts/bench replicas turns`)."""
-    if not batch.gives_way:
-        return 0.0
-    rows, calls = (sum(frame.count for frame in batch.frames[kind]) for kind in (EVENTS, CALLS))
-    return min(_PAUSE_S, _PAUSES_S / (1 + rows / _ROWS_AT_ONCE + calls / CALLS_AT_ONCE))
-
-
-def giving_way(rows: Iterable[_Row], pause_s: float) -> Iterator[_Row]:
-    for number, row in enumerate(rows):
-        if number % _ROWS_AT_ONCE == 0:
-            time.sleep(pause_s)
-        yield row
-
-
-async def giving_way_in_loop(rows: Iterable[_Row], pause_s: float) -> AsyncIterator[_Row]:
-    """The same in an event loop, which has others to serve meanwhile."""
-    for number, row in enumerate(rows):
-        if number % _ROWS_AT_ONCE == 0:
-            await asyncio.sleep(pause_s)
-        yield row
 
 
 def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> Iterator[tuple[Frame, list[_Row]]]:

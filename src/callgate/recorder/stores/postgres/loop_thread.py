@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class LoopThread:
-    """Begins with the first that is asked of it."""
+    """Begins with the first that is asked of it, unless it was begun."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -21,18 +21,26 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
+    def begin(self) -> None:
+        """Now, with the caller's priority."""
+        with self._lock:
+            self._living_loop()
+
     def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """From any thread. Raises SetupError once it is closed."""
         with self._lock:
             if self._is_closed:
                 work.close()
                 raise record_closed()
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._loop.set_exception_handler(_tell_of)
-                self._thread = threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True)
-                self._thread.start()
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
+            return asyncio.run_coroutine_threadsafe(work, self._living_loop())
+
+    def _living_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._loop.set_exception_handler(_tell_of)
+            self._thread = threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True)
+            self._thread.start()
+        return self._loop
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """From another thread, which waits for it."""

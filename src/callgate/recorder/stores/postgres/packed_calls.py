@@ -1,18 +1,15 @@
 """Ordinary calls (`call_rows`) as bytes of a binary COPY, without an object for each of their columns.
 
 Calls of a shape have most of their columns in common. Those come last and are packed once; the columns of a
-call itself are one `struct` and two texts, and its bodies go from the journal as they are. The interpreter is
-held for a third of the time that whole rows take, and the relay waits for it so much less.
-What is stored is what `read_event_rows` says: a test compares them.
+call itself are one `struct` and two texts, and its bodies go from the journal as they are. It takes a
+third of the time that whole rows take. What is stored is what `read_event_rows` says: a test compares them.
 """
 
-import time
 from collections.abc import AsyncIterator, Iterable
 from struct import Struct
 
 from callgate.recorder.call_columns import SHARED_COLUMNS, Call, CallShape, WrittenCalls
 from callgate.recorder.journal.frames import Bodies
-from callgate.recorder.stores.batch_rows import CALLS_AT_ONCE
 
 _HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
@@ -90,9 +87,7 @@ class PackedRows:
 
 
 class PackedCalls:
-    def __init__(self, pause_s: float) -> None:
-        """`pause_s`: see `pause_of`."""
-        self._pause_s = pause_s
+    def __init__(self) -> None:
         self.count = 0
         self.tables = {
             "rpc_events": PackedRows(_EVENT_NAMES),
@@ -109,15 +104,12 @@ class PackedCalls:
             None if shape.sent_start is None else (shape.sent_start.encode(), shape.sent_cut or 0)
             for shape in written.shapes
         ]
-        for first in range(0, len(written.calls), CALLS_AT_ONCE):
-            time.sleep(self._pause_s)
-            some = written.calls[first : first + CALLS_AT_ONCE]
-            ids = [bytes.fromhex(call[0].replace("-", "")) for call in some]
-            seq = written.first_seq + first
-            self.tables["rpc_events"].add(_events(some, ids, of_event, first_place + first, seq))
-            self.tables["rpc_event_upstreams"].add(_legs(some, ids, of_leg, starts))
-            self.tables["rpc_bodies"].add(_bodies(some, ids, bodies, first, starts))
-        self.count += len(written.calls)
+        calls = written.calls
+        ids = [bytes.fromhex(call[0].replace("-", "")) for call in calls]
+        self.tables["rpc_events"].add(_events(calls, ids, of_event, first_place, written.first_seq))
+        self.tables["rpc_event_upstreams"].add(_legs(calls, ids, of_leg, starts))
+        self.tables["rpc_bodies"].add(_bodies(calls, ids, bodies, starts))
+        self.count += len(calls)
 
 
 def _events(calls: list[Call], ids: list[bytes], of_shape: list[bytes], place: int, seq: int) -> list[bytes]:
@@ -163,13 +155,11 @@ def _bodies(
     calls: list[Call],
     ids: list[bytes],
     bodies: Bodies | None,
-    first: int,
     starts: list[_Start | None],
 ) -> list[bytes | memoryview]:
-    """`first`: which of the bodies' rows is the first of these calls."""
     rows: list[bytes | memoryview] = []
     for at, call in enumerate(calls):
-        request, response = bodies.of_row(first + at) if bodies is not None else (b"", b"")
+        request, response = bodies.of_row(at) if bodies is not None else (b"", b"")
         if request or response:
             rows.append(_body(len(_BODY_NAMES), 16, ids[at], 2, 0))
             rows += (_length(len(request)), request) if request else (_NULL,)

@@ -86,6 +86,10 @@ class PostgresStore(DatabaseStore):
         self._upkeep: Future[None] | None = None
         self.is_watched = False
 
+    def load(self) -> None:
+        """Before a round: of one of low priority, the connection's thread would inherit that for good."""
+        self.thread.begin()
+
     def open(self) -> None:
         if self._connection is not None:
             return

@@ -24,8 +24,6 @@ from callgate.recorder.stores.batch_rows import (
     SUM_NAMES,
     WORD_NAMES,
     SessionPart,
-    giving_way_in_loop,
-    pause_of,
     read_batch,
     tokens_of,
 )
@@ -99,7 +97,6 @@ class BatchRows:
     parts: list[_Values]
     settled: list[str]  # that were open in an earlier batch
     calls: PackedCalls
-    pause_s: float
     is_backlog: bool
 
     @property
@@ -129,8 +126,7 @@ def rows_of(batch: Batch) -> BatchRows:
     bodies: list[_Values] = []
     legs: list[_Values] = []
     opened: list[_Values] = []
-    pause_s = pause_of(batch)
-    calls = PackedCalls(pause_s)
+    calls = PackedCalls()
 
     def keep_event(row: EventRow, request: str | None, response: str | None) -> None:
         events.append((_moment(row.ts), *tokens_of(row), *_plain(row), len(events)))
@@ -162,7 +158,6 @@ def rows_of(batch: Batch) -> BatchRows:
         [_part_values(part, session_id, writer) for session_id, part in sorted(parts.sessions.items())],
         list(parts.settled),
         calls,
-        pause_s,
         batch.is_backlog,
     )
 
@@ -187,12 +182,7 @@ async def store_rows(connection: Connection, rows: BatchRows, folder: str) -> No
     lost = await _forget_open(connection, rows.settled) if rows.settled else ()
     for table, (names, values) in rows.tables.items():
         if values:
-            await connection.copy_records_to_table(
-                table,
-                schema_name=STORE,
-                columns=names,
-                records=giving_way_in_loop(values, rows.pause_s),
-            )
+            await connection.copy_records_to_table(table, schema_name=STORE, columns=names, records=values)
     for table, packed in rows.calls.tables.items():
         if packed.pieces:
             await connection.copy_to_table(
