@@ -56,12 +56,17 @@ def newly_reaching(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 
 def _sends_elsewhere(loc: Loc, old: Mapping[Loc, Any]) -> bool:
-    """Another address for headers that are there already: they may be somebody's token."""
+    """Another address for secrets that are there already: headers, or the password that a program prints."""
     match loc:
         case ("mcpServers", str(name), "url"):
-            return any(one[:3] == ("mcpServers", name, "headers") for one in old)
+            kept = ("mcpServers", name, "headers")
+        case ("sources", name, "dsn"):
+            kept = ("sources", name, "password_command")
+        case ("otel", "endpoint"):
+            kept = ("otel", "headers")
         case _:
             return False
+    return any(one[: len(kept)] == kept for one in old)
 
 
 def _enables_program(loc: Loc, new: Mapping[Loc, Any]) -> bool:

@@ -6,12 +6,12 @@ A long piece that does not read as text when it is decoded (a hash, a key, an im
 import binascii
 from collections.abc import Iterator
 from functools import cache
+from itertools import repeat
 
-from callgate.trust.re2_rules import Rule
+from callgate.trust.re2_rules import Hit, Rule
 
 _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
 _ESCAPED = r"(?:(?:\\x|%|\\u00|&#x|0x)[0-9a-fA-F]{2}[;, ]{0,2}){8,}"  # `_MIN_ESCAPES` of them
-_CODES = r"(?:\b(?:[3-9][0-9]|1[01][0-9]|12[0-6])[ ,;]{1,2}){11,}(?:[3-9][0-9]|1[01][0-9]|12[0-6])\b"
 _MIN_BASE64_CHARS = 20
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _BASE64_SIGNS = _HEX_DIGITS + b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ+/"
@@ -44,6 +44,11 @@ _COMMAND = (
     r"sudo|"
     r"\.ssh|id_rsa|/etc/passwd|\.env\b|\.aws)"
 )
+# Letters as their codes in decimal; any other number, and anything else, ends a piece.
+_CODE_OF = {b"%d" % code: code for code in range(30, 127)}
+_CODES = r"[0-9][0-9 ,;]{34,}"  # at least `_MIN_CODES`
+_MIN_CODES = 12
+_BLANKS = bytes(0x20 if code in b",;" else code for code in range(256))
 _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
 # That read as text when they are decoded: no honest definition has so many.
 MAX_PIECES = 64
@@ -55,8 +60,8 @@ def _compiled(pattern: str) -> Rule:
     return Rule(pattern)
 
 
-def decoded_pieces(text: bytes) -> Iterator[str]:
-    """What is written in another way, as far as it reads as text."""
+def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
+    """What is written in another way, as far as it reads as text, and where it starts."""
     is_hex = b"x" * 24 in text.translate(_HEX_RUN, b" :,;")
     # What is left after a deletion is counted several times faster than `count` counts.
     has_escapes = len(text) - len(text.translate(None, _ESCAPES)) >= _MIN_ESCAPES
@@ -64,34 +69,45 @@ def decoded_pieces(text: bytes) -> Iterator[str]:
         (_base64_pieces(text), _of_base64),
         (_pieces(_HEX, text) if is_hex else (), _of_hex),
         (_pieces(_ESCAPED, text) if has_escapes else (), _of_hex),
-        (_pieces(_CODES, text) if is_hex else (), _of_codes),
+        (_code_pieces(text) if is_hex else (), bytes),
     ):
-        for piece in pieces:
+        for piece, start in pieces:
             plain = decode(piece)
             if plain is None or len(plain) < _MIN_PLAIN_BYTES:
                 continue
             if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
                 plain = plain[::2]
             if len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain):
-                yield plain.decode(errors="replace")
+                yield plain.decode(errors="replace"), start
 
 
-def _base64_pieces(text: bytes) -> list[bytes]:
+def _base64_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:
     if b"x" * _MIN_BASE64_CHARS not in text.translate(_BASE64_RUN):
-        return []
-    different = dict.fromkeys(text.translate(_AS_BASE64).split())
-    return [piece for piece in different if len(piece) >= _MIN_BASE64_CHARS]
+        return
+    as_base64, start = text.translate(_AS_BASE64), 0
+    for piece in dict.fromkeys(as_base64.split()):
+        if len(piece) >= _MIN_BASE64_CHARS:
+            start = as_base64.find(piece, start)
+            yield piece, start
 
 
-def _pieces(pattern: str, text: bytes) -> Iterator[bytes]:
-    return (text[start:stop] for start, stop in _compiled(pattern).spans(text))
+def _pieces(pattern: str, text: bytes) -> Iterator[tuple[bytes, int]]:
+    return ((text[start:stop], start) for start, stop in _compiled(pattern).spans(text))
 
 
-def command_in(text: bytes) -> str | None:
+def _code_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:
+    for run, start in _pieces(_CODES, text):
+        numbers = run.translate(_BLANKS).split()
+        for piece in bytes(map(_CODE_OF.get, numbers, repeat(0))).split(b"\0"):
+            if len(piece) >= _MIN_CODES:
+                yield piece, start
+
+
+def command_in(text: bytes) -> Hit | None:
     return _compiled(_COMMAND).found(text)
 
 
-def runs_encoded(text: bytes) -> str | None:
+def runs_encoded(text: bytes) -> Hit | None:
     return _compiled(_RUNS_ENCODED).found(text)
 
 
@@ -109,7 +125,3 @@ def _of_hex(piece: bytes) -> bytes | None:
         return bytes.fromhex(plain[: len(plain) // 2 * 2].decode())
     except ValueError:
         return None
-
-
-def _of_codes(piece: bytes) -> bytes | None:
-    return bytes(map(int, piece.replace(b",", b" ").replace(b";", b" ").split()))

@@ -12,6 +12,8 @@ Rules
 import re
 import unicodedata
 
+from callgate.trust.definition_texts import SEPARATOR
+
 _PAIRS = (
     ("абевгдёзийклмнопрстуфхцъыьэіїєґјѕԁԛԝҽһӏѵ", "abebgdeziikimhoppctyfxcbybeiiegjsdqwehlv"),
     ("αβγδεζηθικλμνξοπρσςτυφχωɑɡɩıɪʟօսցհոՕℓ∕⁄⧸․‚", "abgdeznoiklmvxoppsstufxwagiiiloughnol///.,"),
@@ -24,6 +26,8 @@ _LOOKS = {char: look for chars, looks in _PAIRS for char, look in zip(chars, loo
     "ж": "zh", "ч": "ch", "ш": "sh", "щ": "sh", "ю": "yu", "я": "ya", "ψ": "ps", "ß": "ss",
 }  # fmt: skip
 _KEPT_CATEGORIES = ("Lo", "Lm")
+# What is between two strings of a definition is kept too.
+_KEPT_SIGNS = f"\n\t\r{SEPARATOR}"
 _UNSEEN_CATEGORIES = ("Cf", "Mn", "Me", "Cc", "Cs", "Co", "Cn")
 # A server may send every character there is; what is known is forgotten then.
 _MAX_KNOWN = 50_000
@@ -41,7 +45,7 @@ class _Fold(dict[int, str]):
 def _folded(char: str) -> str:
     if "\U000e0020" <= char <= "\U000e007e":
         return chr(ord(char) - 0xE0000).lower()
-    if char in "\n\t\r" or " " <= char < "\x7f":
+    if char in _KEPT_SIGNS or " " <= char < "\x7f":
         return char.lower()
     if char in _LOOKS:
         return _LOOKS[char]
@@ -68,10 +72,14 @@ _KEPT = (
     r"\u05d0-\u05ea\u0620-\u063f\u0641-\u064a\u0904-\u0939\u0e01-\u0e30"
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
 )
-_TO_FOLD = re.compile(rf"[^\t\n\r -~{_KEPT}]")
+_TO_FOLD = re.compile(rf"[^{_KEPT_SIGNS} -~{_KEPT}]")
 _ASCII_LOWER = bytes(range(256)).lower()
 _ASCII_UNSEEN = bytes(code for code in range(128) if not _FOLD[code])
-_MAX_REPLACED = 48
+_MAX_REPLACED = 36
+# After so many it is counted how many different ones there are in the next characters.
+_REPLACED_BEFORE_LOOK = 12
+_LOOKED_AT = 256
+_MAX_DIFFERENT = 40
 
 
 def fold(text: str) -> str:
@@ -80,7 +88,11 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.encode().translate(_ASCII_LOWER, _ASCII_UNSEEN).decode()
     at = 0
-    for _ in range(_MAX_REPLACED):
+    for number in range(_MAX_REPLACED):
+        if number == _REPLACED_BEFORE_LOOK:
+            ahead = {char for char in text[at : at + _LOOKED_AT] if not char.isascii()}
+            if len(ahead) > _MAX_DIFFERENT:
+                break
         if (found := _TO_FOLD.search(text, at)) is None:
             return text.lower()
         at = found.start()

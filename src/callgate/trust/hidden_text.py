@@ -5,26 +5,28 @@ It is a finding where it gives an order, and a weak one is enough: nobody hides 
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
+from callgate.trust.definition_texts import BETWEEN, number_of
 from callgate.trust.fold_text import fold
-from callgate.trust.re2_rules import Rule, any_of
+from callgate.trust.re2_rules import Hit, Rule, any_of
 
-_MAX_PLACES = 16
-# What each needs, and how it is found.
+# What each needs, how it is found inside of one string, and more than any honest definition has.
 _HIDDEN = (
-    (b"<!--", r"(?s)<!--(.+?)-->"),
-    (b"\n", r"(?s)(?:\n[ \t\r]*){30,}(\S.*)"),
-    (b"  ", r"(?s) [ \t]{199,}(\S.*)"),
-    (b"\t", r"(?s)\t[ \t]{199,}(\S.*)"),
+    (b"<!--", 24, r"<!--([^\x1e]+?)-->"),
+    (b"\n", 24, r"(?:\n[ \t\r]*){30,}([^\s\x1e][^\x1e]*)"),
+    (b" " * 16, 24, r" [ \t]{199,}([^\s\x1e][^\x1e]*)"),
+    (b"\t", 24, r"\t[ \t]{199,}([^\s\x1e][^\x1e]*)"),
     (
         b"<",
+        8,
         (
-            r"(?is)<(?:span|div|p|font)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
+            r"(?i)<(?:span|div|p|font)[^>\x1e]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
             r"opacity:\s*0|"
-            r"color:\s*(?:white|#fff|transparent))[^>]{0,200}>(.[^<]*)"
+            r"color:\s*(?:white|#fff|transparent))[^>\x1e]{0,200}>([^\x1e][^<\x1e]*)"
         ),
     ),
-    (b"]:", r"(?s)\[(?://|comment)\]:\s*#\s*[\"(](.+?)[\")]"),
+    (b"]:", 24, r"\[(?://|comment)\]:\s*#\s*[\"(]([^\x1e]+?)[\")]"),
 )
 _WEAK_ORDER = (
     (
@@ -42,8 +44,8 @@ _WEAK_ORDER = (
 
 
 @cache
-def _places() -> tuple[tuple[bytes, Rule], ...]:
-    return tuple((sign, Rule(pattern)) for sign, pattern in _HIDDEN)
+def _places() -> tuple[tuple[bytes, int, Rule], ...]:
+    return tuple((sign, most, Rule(pattern)) for sign, most, pattern in _HIDDEN)
 
 
 @cache
@@ -51,17 +53,20 @@ def _weak_order() -> Rule:
     return any_of(*_WEAK_ORDER)
 
 
-def weak_order_in(folded: bytes) -> str | None:
+def weak_order_in(folded: bytes) -> Hit | None:
     return _weak_order().found(folded)
 
 
-def hidden_orders(written: bytes) -> Iterator[str]:
-    for sign, rule in _places():
-        if sign not in written:  # far cheaper than the rule
+def hidden_orders(written: bytes) -> Iterator[Hit]:
+    for sign, most, rule in _places():
+        # Far cheaper than the rule; one byte is looked for faster than several.
+        if sign[:1] not in written or sign not in written:
             continue
-        for number, (hidden, *_) in enumerate(rule.groups(written)):
-            if number >= _MAX_PLACES:
-                yield "too many hidden places"
-                return
-            if (found := weak_order_in(fold(hidden).encode())) is not None:
-                yield found
+        places = list(islice(rule.groups(written), most + 1))
+        if len(places) > most:
+            yield Hit("too many hidden places", places[-1][0])
+            return
+        hidden = fold(BETWEEN.join(inner for _, (inner, *_) in places)).encode()
+        if (found := weak_order_in(hidden)) is not None:
+            yield Hit(found.words, places[number_of(hidden, found.start)][0])
+            return

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from callgate.model.trust import Change, Flaw, TrustMode
-from callgate.trust.canonical import digest_of
+from callgate.trust.canonical import UnreadableError, digest_of_unreadable, read_definition
 from callgate.trust.lock_file import Pin
-from callgate.trust.scan import scan
+from callgate.trust.scan import scan_read, unreadable
 
 # Definitions that are remembered; those of more servers than anybody has.
 _MAX_REMEMBERED = 50_000
@@ -48,8 +48,16 @@ class LookedAt:
         if known is None:
             if len(self._known) >= _MAX_REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = Looked(digest_of(definition), scan(definition, own_names))
+            known = self._known[key] = _looked(definition, own_names)
         return known
+
+
+def _looked(definition: bytes, own_names: frozenset[str]) -> Looked:
+    try:
+        read = read_definition(definition)
+    except UnreadableError as problem:
+        return Looked(digest_of_unreadable(definition), unreadable(str(problem)))
+    return Looked(read.digest, scan_read(read, own_names))
 
 
 def name_of(definition: bytes, key: str) -> str | None:

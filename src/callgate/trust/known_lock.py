@@ -126,7 +126,7 @@ def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
         is_kept = before is not None and before.is_blocked and before.digest
         return replace(before, is_blocked=False) if is_kept and before is not None else None
     try:
-        read: Any = read_definition(item.now)
+        read: Any = read_definition(item.now).value
     except UnreadableError:
         read = None
     told: Any = read

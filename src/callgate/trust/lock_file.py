@@ -17,6 +17,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Literal, cast
 
+from callgate.config.read_toml import read_toml
 from callgate.config.whole_file import alone_in, whole_file
 from callgate.model.trust import SINGLE_KINDS
 
@@ -175,8 +176,8 @@ def parse_lock(text: str) -> Lock:
     if not text.rstrip().endswith(_END):
         raise LockProblemError("is cut: its last line is missing")
     try:
-        read = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        read = read_toml(text)
+    except tomllib.TOMLDecodeError as problem:
         raise LockProblemError(f"cannot be read: {problem}") from None
     version = read.get("version")
     if not isinstance(version, int) or version > VERSION:

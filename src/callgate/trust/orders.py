@@ -9,11 +9,13 @@ Rules
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from callgate.trust import order_words as words
 from callgate.trust import said_words as said
 from callgate.trust import secret_file_words as files
-from callgate.trust.re2_rules import Rule, any_of, phrase
+from callgate.trust.definition_texts import SEPARATOR
+from callgate.trust.re2_rules import Hit, Rule, any_of, phrase
 
 _CITED = (
     r"(?i)\b(?:such as|e\.g\.?|for example|for instance|phrases?(?: like)?|sentences? like|words? like|"
@@ -25,12 +27,14 @@ _CITED = (
 )
 _APART = r"(?:\b[a-z0-9@$|][ .*_-]{1,2}){5,}[a-z0-9@$|]\b"
 # More than any honest text has: what is past it is held instead of being read.
-_MAX_PLACES = 200
+_MAX_APART = 120
 _MAX_NAMED = 200
 _MAX_ABOUT = 60
 _AROUND_BYTES = 240
 _NEAR_BYTES = 960
-_MAX_CITED = 50
+_MAX_CITED = 32
+_SEPARATING = SEPARATOR.encode()
+_BETWEEN_WORDS = bytes.maketrans(_SEPARATING, b" ")
 _PUBLIC_KEYS = (b"id_rsa.pub", b"id_ed25519.pub", b"id_ecdsa.pub", b"id_dsa.pub")
 
 
@@ -104,40 +108,62 @@ def without_citations(text: bytes) -> bytes:
     return b" ".join([*pieces, text[end:]]) if end else text
 
 
-def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, str]]:
+def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
     """The kind of each order that is found, and the words."""
-    for public in _PUBLIC_KEYS:
-        folded = folded.replace(public, b"public key")
+    if b".pub" in folded:
+        for public in _PUBLIC_KEYS:
+            # As long as before: places stay.
+            folded = folded.replace(public, b"public key".ljust(len(public)))
     yield from _of_rules(folded)
-    for number, (name, called) in enumerate(_named().groups(folded)):
+    for number, (start, (name, called)) in enumerate(_named().groups(folded)):
         is_name = bool(called) or "_" in name or "-" in name or "." in name
         if is_name and name not in own_names:
-            yield "other_tools", name
+            yield "other_tools", Hit(name, start)
             break
         if number >= _MAX_NAMED:
-            yield "other_tools", "too many names of tools"
+            yield "other_tools", Hit("too many names of tools", start)
             break
-    together = _together(folded)
-    if together:
-        yield from _of_rules(together)
+    apart = list(islice(_apart().spans(folded), _MAX_APART + 1))
+    if len(apart) > _MAX_APART:
+        yield "hidden", Hit("too many words with their letters apart", apart[-1][0])
+    elif apart:
+        together = _put_together(folded, apart)
+        for kind, hit in _of_rules(together):
+            before = together[: hit.start].translate(_BETWEEN_WORDS)
+            yield kind, Hit(hit.words, apart[before.count(b" ")][0])
 
 
-def _of_rules(text: bytes) -> Iterator[tuple[str, str]]:
+def _put_together(folded: bytes, apart: list[tuple[int, int]]) -> bytes:
+    """Words of one string with a blank between them."""
+    pieces: list[bytes] = []
+    end = 0
+    for start, stop in apart:
+        if pieces:
+            pieces.append(b" " if folded.find(_SEPARATING, end, start) < 0 else _SEPARATING)
+        pieces.append(folded[start:stop].translate(None, b" .*_-"))
+        end = stop
+    return b"".join(pieces)
+
+
+def _of_rules(text: bytes) -> Iterator[tuple[str, Hit]]:
     speaks = _any_about().found(text) is not None
     for order in _orders():
         if order.about is not None and not speaks:
             continue
-        places = [text] if order.about is None else _around(order.about, text)
+        places = [(0, len(text))] if order.about is None else _around(order.about, text)
         if places is None:
-            yield order.kind, "too many places that may be orders"
+            yield order.kind, Hit("too many places that may be orders", 0)
             continue
-        found = next((found for place in places if (found := order.rule.found(place)) is not None), None)
-        if found is not None:
-            yield order.kind, found
+        for first, last in places:
+            # A window that does not begin with the text does not begin with its first word.
+            before = b". " if first else b""
+            if (found := order.rule.found(before + text[first:last])) is not None:
+                yield order.kind, Hit(found.words, first + max(0, found.start - len(before)))
+                break
 
 
-def _around(about: Rule, text: bytes) -> list[bytes] | None:
-    """The text around what an order must be about; None: there are more such places than we look at."""
+def _around(about: Rule, text: bytes) -> list[tuple[int, int]] | None:
+    """Around what an order must be about; None: there are more such places than we look at."""
     windows: list[list[int]] = []
     at = 0
     while (place := about.next_span(text, at)) is not None:
@@ -152,15 +178,4 @@ def _around(about: Rule, text: bytes) -> list[bytes] | None:
             windows.append([first, last])
         if at >= len(text):
             break
-    # A window that does not begin with the text does not begin with its first word.
-    return [(b". " if first else b"") + text[first:last] for first, last in windows]
-
-
-def _together(folded: bytes) -> bytes:
-    """Words that were written with a sign after each letter, and nothing else of the text."""
-    pieces: list[bytes] = []
-    for number, (start, stop) in enumerate(_apart().spans(folded)):
-        if number >= _MAX_PLACES:
-            break
-        pieces.append(folded[start:stop].translate(None, b" .*_-"))
-    return b" ".join(pieces)
+    return [(first, last) for first, last in windows]

@@ -6,14 +6,15 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
 from callgate.trust.fold_text import fold
 
-# What may stand between two words of a phrase: anything of ASCII that is no letter or digit, or nothing.
-_BETWEEN = r"[\x00-/:-@\[-`{-\x7f]*"
+# What may stand between two words of a phrase: anything of ASCII that is no letter or digit, or nothing. Not
+# what is between two strings of a definition.
+_BETWEEN = r"[\x00-\x1d\x1f-/:-@\[-`{-\x7f]*"
 # A few words in between, of the same sentence.
 _WORDS = r"(?:[a-z0-9']+[ ,'\"`()*_/<>\n\t\r-]+){0,%d}?"
 # Letters as digits and signs write them.
@@ -29,6 +30,11 @@ _AS_WRITTEN = {
 _GAPS = {"~": 3, "=": 6}
 
 
+class Hit(NamedTuple):
+    words: str
+    start: int
+
+
 class Rule:
     """One pattern over folded text (UTF-8)."""
 
@@ -37,14 +43,15 @@ class Rule:
         options.log_errors = False  # it falls back to a slower way by itself
         self._pattern: Any = re2.compile(pattern.encode(), options)
 
-    def found(self, text: bytes) -> str | None:
+    def found(self, text: bytes) -> Hit | None:
         """What it found first."""
         found = self._pattern.search(text)
-        return None if found is None else found.group(0).decode(errors="replace")
+        return None if found is None else Hit(found.group(0).decode(errors="replace"), found.start())
 
-    def groups(self, text: bytes) -> Iterator[tuple[str, ...]]:
+    def groups(self, text: bytes) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Of each place where it starts, and what is in brackets."""
         for found in self._pattern.finditer(text):
-            yield tuple((one or b"").decode(errors="replace") for one in found.groups())
+            yield found.start(), tuple((one or b"").decode(errors="replace") for one in found.groups())
 
     def next_span(self, text: bytes, start: int) -> tuple[int, int] | None:
         found = self._pattern.search(text, start)

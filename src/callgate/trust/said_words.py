@@ -95,7 +95,7 @@ EXFILTRATION = (
 EXFILTRATION_CJK = (
     # A picture whose address carries what was said.
     (
-        r"!\[[^\]]*\][(]https?:[^)]*[{<$][^)]*"
+        r"!\[[^\]\x1e]*\][(]https?:[^)\x1e]*[{<$][^)\x1e]*"
         "(conversation|history|secret|token|context|prompt|password|messages|chat)"
     ),
     (

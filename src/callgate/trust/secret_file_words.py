@@ -1,6 +1,6 @@
 """Files of secrets, and what an order to read and pass them on reads like. Pure data for `orders`."""
 
-_HOME = r"(?:~|\$\{?home\}?|%userprofile%|/home/[^/ ]+|/root|/users/[^/ ]+)?[/\\]?"
+_HOME = r"(?:~|\$\{?home\}?|%userprofile%|/home/[^/ \n]+|/root|/users/[^/ \n]+)?[/\\]?"
 # Files that hold nothing but secrets.
 _KEY_FILES = (
     rf"(?:{_HOME}\.(?:ssh|gnupg|netrc|pypirc|git-credentials|pgpass|aws)\b(?:[/\\][a-z0-9_.*-]+)*"
@@ -60,8 +60,8 @@ SECRET_FILES = (
         rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|put|paste) "
         rf"{_GAP}{_KEY_FILES}{_REST}\b{_INTO}\b"
     ),
-    # At the beginning of a string: several are looked at together, with a full stop alone on a line between.
-    rf"(?:^|\n\.\n)[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
+    # At the beginning of a string.
+    rf"(?:^|\x1e)[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
     (
         rf"\b(?:pass|include|attach|append|put|paste|send|collect) {_GAP}{_ALL_SECRETS} {_GAP}(?:as|in|"
         rf"into|to) {_GAP}"

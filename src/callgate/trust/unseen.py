@@ -6,19 +6,17 @@ CJK, a soft hyphen in a long word, direction marks beside right-to-left text, a 
 Those are no findings.
 """
 
-import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 
-from callgate.trust.re2_rules import Rule, any_of
+from callgate.trust.definition_texts import BETWEEN, SEPARATOR, number_of
+from callgate.trust.re2_rules import Hit, Rule, any_of
 
 _ZERO_WIDTH = r"\x{200b}-\x{200d}\x{2060}\x{feff}\x{34f}\x{180e}"
 # Letters that need no joiner.
 _PLAIN = r"0-9a-zA-Z\x{c0}-\x{24f}\x{370}-\x{3ff}\x{400}-\x{52f}"
-_SEEN_ASCII = bytes([*range(0x20, 0x7F), *range(0x09, 0x0E)])
-# Alphabets with letters that look like Latin ones.
-_ALIKE = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+_SEEN_ASCII = bytes([*range(0x20, 0x7F), *range(0x09, 0x0E), ord(SEPARATOR)])
+_MAX_TOLD = 64  # characters
 _FLAGS = ("gbeng", "gbsct", "gbwls")  # the only emoji of tag characters that are in general use
 
 
@@ -39,7 +37,7 @@ def _kinds() -> dict[str, Rule]:
             r"[a-zA-Z .,][\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]",
         ),
         "bidi": Rule(r"[\x{202a}-\x{202e}\x{2066}-\x{2069}]"),
-        "escapes": Rule(r"[\x00-\x08\x0e-\x1f\x7f\x{80}-\x{84}\x{86}-\x{9f}]"),
+        "escapes": Rule(r"[\x00-\x08\x0e-\x1d\x1f\x7f\x{80}-\x{84}\x{86}-\x{9f}]"),
         "invisible": any_of(
             r"[\x{2061}-\x{2064}\x{206a}-\x{206f}\x{fff9}-\x{fffb}\x{1d173}-\x{1d17a}\x{3164}\x{ffa0}]",
             rf"[{_PLAIN}][{_ZERO_WIDTH}]+[{_PLAIN}]",
@@ -56,24 +54,25 @@ def _any_unseen() -> Rule:
     """One of these is in whatever the rules find: most texts have none, and one pass shows that."""
     return Rule(
         rf"[{_ZERO_WIDTH}\x{{e0000}}-\x{{e01ef}}\x{{fe00}}-\x{{fe0f}}\x{{202a}}-\x{{202e}}\x{{2061}}-\x{{206f}}"
-        r"\x00-\x08\x0e-\x1f\x7f-\x{84}\x{86}-\x{9f}\x{fff9}-\x{fffb}\x{1d173}-\x{1d17a}\x{3164}\x{ffa0}"
+        r"\x00-\x08\x0e-\x1d\x1f\x7f-\x{84}\x{86}-\x{9f}\x{fff9}-\x{fffb}\x{1d173}-\x{1d17a}\x{3164}\x{ffa0}"
         r"\x{ad}\x{115f}\x{1160}\x{17b4}\x{17b5}]"
     )
 
 
-def unseen_in(text: str) -> Iterator[tuple[str, str]]:
-    """The kind of each, and the characters by their codes."""
+def unseen_in(text: str) -> Iterator[tuple[str, str, int]]:
+    """The kind of each, the characters by their codes, and the number of the string."""
     if text.isascii() and not text.encode().translate(None, _SEEN_ASCII):
         return
     for flag in _HONEST_TAGS:
         text = text.replace(flag, "")
-    told = text.removeprefix("\ufeff").encode(errors="surrogatepass")
+    marked = text.removeprefix("\ufeff").replace(f"{BETWEEN}\ufeff", BETWEEN)
+    told = marked.encode(errors="surrogatepass")
     if _any_unseen().found(told) is None:
         return
     for kind, rule in _kinds().items():
         if (found := rule.found(told)) is not None:
-            codes = [f"U+{ord(char):04X}" for char in found if not _is_seen(char)]
-            yield kind, " ".join(codes[:8])
+            codes = [f"U+{ord(char):04X}" for char in found.words[:_MAX_TOLD] if not _is_seen(char)]
+            yield kind, " ".join(codes[:8]), number_of(told, found.start)
 
 
 def _is_seen(char: str) -> bool:
@@ -84,34 +83,14 @@ def _is_seen(char: str) -> bool:
     )
 
 
-def mixed_word(text: str) -> str | None:
+def mixed_word(text: str) -> Hit | None:
     """A word with letters of Latin and of Cyrillic or Greek, which look alike."""
-    if text.isascii() or not _has_both(text):
-        return None
-    for word in dict.fromkeys(text.split()):
-        if not word.isascii() and len(word) >= 3 and _has_both(word):
-            parts = word.replace("-", " ").replace("/", " ").replace("_", " _ ").split()
-            if any(_is_mixed(part) for part in parts) or ("_" in word and _is_mixed(word)):
-                return word
-    return None
+    return None if text.isascii() else _mixed().found(text.encode(errors="replace"))
 
 
 @cache
-def _several_alphabets() -> Rule:
-    """A word with letters of both, whichever comes first."""
-    alike = r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]"
-    return any_of(rf"\p{{Latin}}\S*{alike}", rf"{alike}\S*\p{{Latin}}")
-
-
-def _has_both(text: str) -> bool:
-    return _several_alphabets().found(text.encode(errors="replace")) is not None
-
-
-def _is_mixed(word: str) -> bool:
-    latin = (char for char in word if _script(char) == "LATIN")
-    return any(_script(char) in _ALIKE for char in word) and next(islice(latin, 1, None), None) is not None
-
-
-@cache
-def _script(char: str) -> str:
-    return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
+def _mixed() -> Rule:
+    """Two Latin letters and one of the others, in any order. A hyphen and a slash end a word."""
+    latin, alike, some = r"\p{Latin}", r"[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}]", r"[^\s/-]*"
+    orders = (alike, latin, latin), (latin, alike, latin), (latin, latin, alike)
+    return any_of(*(some + some.join(order) + some for order in orders))

@@ -21,6 +21,7 @@ async def test_a_fresh_folder_has_a_database_a_client_and_a_recorded_call(tmp_pa
     added = await run_callgate(tmp_path, "add", f"sqlite:///{tmp_path}/notes.db", "--yes")
     assert added.exit_code == 0, added.stderr
     assert "3 tools" in added.stdout
+    assert "No gateway is running now" in added.stderr
     async with running_gateway(tmp_path) as gateway:
         # Another file, of which this gateway would not hear.
         other = tmp_path / "elsewhere.toml"

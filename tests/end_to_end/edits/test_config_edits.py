@@ -295,6 +295,15 @@ def test_headers_that_are_there_are_sent_to_no_new_address_from_elsewhere() -> N
     assert newly_reaching({}, moved) == []
 
 
+def test_the_password_of_a_program_is_sent_to_no_new_database_from_elsewhere() -> None:
+    entry = {"id": "a", "dsn": "postgres://a@db.internal/x", "password_command": ["print-password"]}
+    moved = {"sources": [{**entry, "dsn": "postgres://a@db.example/x"}]}
+    assert newly_reaching({"sources": [entry]}, moved) == [("sources", "a", "dsn")]
+    collector = {"endpoint": "https://a.example", "headers": {"Api-Key": "x"}}
+    moved = {"otel": {**collector, "endpoint": "https://b.example"}}
+    assert newly_reaching({"otel": collector}, moved) == [("otel", "endpoint")]
+
+
 async def test_exec_comes_from_nobody_but_the_file_itself(gateway: GatewayProcess, tmp_path: Path) -> None:
     before = (tmp_path / "callgate.toml").read_bytes()
     pasted = '{"x": {"url": "http://127.0.0.1:9/", "headers": {"A": "exec:touch ran"}}}'

@@ -105,7 +105,9 @@ async def test_a_file_with_problems_changes_nothing_and_is_told(tmp_path: Path) 
     file = tmp_path / "callgate.toml"
     file.write_text(START)
     async with running_gateway(tmp_path) as gateway:
-        for broken in (START[:30], START.replace("ops", "o" * 200) + "[policy]\nnever = 1\n", "\x00"):
+        deep, long = "x = " + "[" * 50_000, "#" * (2 * 1024**2 + 1)
+        named = START.replace("ops", "o" * 200) + "[policy]\nnever = 1\n"
+        for broken in (START[:30], named, "\x00", deep, long):
             file.write_text(broken)
             gateway.process.send_signal(signal.SIGHUP)
 

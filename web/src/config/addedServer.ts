@@ -12,7 +12,7 @@ export function inFewWords(found: Probed): string {
     found.version,
     found.account && `as ${found.account}`,
     found.kind === 'sql' && found.reachable ? (found.mode === 'read_only' ? 'read-only' : 'writes') : null,
-    found.tools.length ? `${formatCount(found.tools.length)} tools, ${formatCount(found.tokens)} tokens` : null,
+    found.tools.length ? `${formatCount(found.tools.length)} ${found.tools.length === 1 ? 'tool' : 'tools'}, ${formatCount(found.tokens)} tokens` : null,
     found.tools.length ? `${formatCount(found.destructive)} destructive, ${formatCount(found.undeclared)} declare nothing` : null,
   ]
   return words.filter(Boolean).join(' · ')

@@ -69,7 +69,9 @@ async def live_api(loaded: Loaded) -> AsyncGenerator[ApiClient]:
 
 def not_running() -> SetupError:
     return SetupError(
-        SETUP_NOT_RUNNING, "No gateway is running on this state folder", hint="Start one with: callgate"
+        SETUP_NOT_RUNNING,
+        "No gateway is running on this state folder",
+        hint="Start one with: callgate. One with another state folder is found with --state-dir",
     )
 
 

@@ -11,7 +11,6 @@ Rules
 """
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from callgate.config.client_files import client_paths
 from callgate.config.local_reach import leaves
 from callgate.config.mcp_clients import NAME, McpClient
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.read_toml import read_toml
 from callgate.config.sources.adopt_entry import adopt_entry
 from callgate.config.sources.adopt_file import OURS, Input, adopt_file, server_tables
 from callgate.config.sources.file import JsonTextError, read_json_object
@@ -94,14 +94,14 @@ def _in_file(client: McpClient, path: Path, found: Import) -> Iterator[FoundServ
         text = path.read_bytes().decode("utf-8-sig")
         if not text.strip():
             return
-        tables = tomllib.loads(text) if client.syntax == "toml" else read_json_object(text)
+        tables = read_toml(text) if client.syntax == "toml" else read_json_object(text)
     except OSError as problem:
         found.told.append(f"{path} cannot be read ({problem.strerror})")
         return
     except JsonTextError as error:
         found.told.append(f"{path} is not read: {error.message}")
         return
-    except (ValueError, RecursionError):
+    except ValueError:
         found.told.append(f"{path} is not read: it is not what {client.title} writes")
         return
     trees = [tables, *(table_of(one) for one in table_of(tables.get("projects")).values())]

@@ -10,7 +10,7 @@ from callgate.app.edits.probe import probe, renamed
 from callgate.app.loop import run_loop
 from callgate.app.setup.keep_secrets import keep_new_secret, with_named_secrets
 from callgate.app.setup.loading import own_file, problems_of
-from callgate.cli.commands.secret_commands import read_value, take_over
+from callgate.cli.commands.secret_commands import read_value, take_over, take_over_or_start
 from callgate.cli.terminal import confirmed, print_json, print_line, say
 from callgate.config.edit_file import FileEdit
 from callgate.config.raw_values import list_of, table_of
@@ -63,7 +63,7 @@ def run_add(flags: Flags, words: list[str], options: AddOptions) -> None:
     edit.set(pasted.written_at(), entry)
     edit.write(problems_of)
     say(f"Written to {edit.path}.")
-    take_over(gateway)
+    take_over_or_start(gateway)
 
 
 def run_remove(flags: Flags, name: str, *, as_json: bool) -> None:

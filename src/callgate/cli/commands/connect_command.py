@@ -15,7 +15,7 @@ from callgate.app.setup.connect_client import (
 )
 from callgate.app.setup.loading import load_config, own_file, problems_of, secrets_at
 from callgate.app.state_folder import make_folder
-from callgate.cli.commands.secret_commands import take_over
+from callgate.cli.commands.secret_commands import take_over, take_over_or_start
 from callgate.cli.commands.token_commands import new_token, until_of
 from callgate.cli.terminal import confirmed, print_json, print_line, print_text, say
 from callgate.config.client_files import choose_path, find_client
@@ -120,7 +120,7 @@ def _write(flags: Flags, plan: ConnectPlan, principal: str, token: str) -> None:
         again.remove(place)
         again.write(problems_of)
         raise
-    take_over(gateway)
+    take_over_or_start(gateway)
 
 
 def _door(flags: Flags) -> Door:

@@ -101,16 +101,23 @@ def read_value(prompt: str) -> str:
     return value
 
 
-def take_over(gateway: "GatewayHere") -> None:
-    """Tells the running gateway, and the person what came of it."""
+def take_over(gateway: "GatewayHere") -> bool:
+    """Tells the running gateway, and the person what came of it. False: none runs."""
     import asyncio
 
     news = asyncio.run(gateway.take_over())
     if news is None:
-        return
+        return False
     if news["problem"]:
         say(f"The running gateway does not take it over: {news['problem']}")
     elif news["needs_restart"]:
         say(f"The running gateway needs a new start for: {', '.join(news['needs_restart'])}")
     else:
         say("The running gateway has it.")
+    return True
+
+
+def take_over_or_start(gateway: "GatewayHere") -> None:
+    """For somebody who may never have started one."""
+    if not take_over(gateway):
+        say("No gateway is running now. Start one with: callgate")

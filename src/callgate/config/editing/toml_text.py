@@ -16,6 +16,7 @@ from callgate.config.editing.toml_scan import Scan, TomlEntry, TomlSection
 from callgate.config.editing.written_values import written, written_key
 from callgate.config.problem import Loc
 from callgate.config.raw_values import child_of, is_in, list_of, put_at, table_of
+from callgate.config.read_toml import read_toml
 
 # Top-level tables that are lists, and the key that names each of theirs.
 NAMED_BY = {"sources": "id", "tools": "name"}
@@ -91,7 +92,7 @@ class TomlText:
             raise TomlEditError
 
     def _use(self, text: str) -> None:
-        self._tree = tomllib.loads(text)
+        self._tree = read_toml(text)
         self._scan = Scan.of(text)
 
     def placed(self, loc: Sequence[str | int]) -> Loc:

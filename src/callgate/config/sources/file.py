@@ -15,6 +15,7 @@ from typing import Any, cast
 from platformdirs import user_config_path
 
 from callgate.config.problem import ConfigProblem
+from callgate.config.read_toml import read_toml
 from callgate.config.sources.adopt_file import AdoptedFile, adopt_file
 
 # JSON as editors write their settings has comments and trailing commas. They are replaced by blanks, so that
@@ -60,6 +61,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 FILE_NAME = "callgate.toml"
+_MAX_BYTES = 2 * 1024**2  # reading it takes two seconds, each time it is saved
 _JSON_SUFFIXES = frozenset({".json", ".jsonc", ".json5"})
 _YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 _POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
@@ -116,6 +118,9 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
 
 def _read(path: Path) -> ConfigFile:
     try:
+        if path.stat().st_size > _MAX_BYTES:
+            message = f"the file is larger than {_MAX_BYTES // 1024**2} MiB"
+            return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         message = "the file is not UTF-8 text"
@@ -135,7 +140,7 @@ def read_config_text(path: Path, text: str) -> ConfigFile:
             hint = "Write its servers as JSON or TOML: docs/configuration.md shows both."
         else:
             is_json = path.suffix.lower() in _JSON_SUFFIXES or text.lstrip()[:1] == "{"
-            tables = read_json_object(text) if is_json else tomllib.loads(text)
+            tables = read_json_object(text) if is_json else read_toml(text)
             return ConfigFile(path, adopt_file(tables, is_json=is_json))
     except tomllib.TOMLDecodeError as error:
         message = _where_and_what(str(error))

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from callgate.config.problem import key_path
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.read_toml import read_toml
 from callgate.config.sources.adopt_file import OURS, adopt_file
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.file import JsonTextError, read_json_object
@@ -153,8 +154,8 @@ def _from_json(text: str) -> _Found:
 def _toml(text: str, *, is_surely: bool) -> dict[str, Any] | None:
     """None: `NAME="x" program` looks like it too."""
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return read_toml(text)
+    except tomllib.TOMLDecodeError as error:
         if not is_surely:
             return None
         said = str(error)
