@@ -1,8 +1,8 @@
 """Which of the tables that statements name are base tables, learned from the server.
 
 Reading a base table runs nothing that somebody else wrote: the columns that it computes may call no stored
-function. A view may call one, and that may change the session. Pure but for `are_read`, which asks the
-database. Counterpart: `driver.short_way`.
+function. A view may call one, and that may change the session. Pure but for `learn`, which asks the database.
+Counterpart: `driver.short_way`.
 """
 
 import re
@@ -36,26 +36,34 @@ class BaseTables:
         # end.
         self._known: OrderedDict[str, tuple[bool, float]] = OrderedDict()
 
-    async def are_all(self, names: Sequence[str], ask: Ask) -> bool:
-        """`ask` runs one question of ours and may raise `ServerError`."""
+    def are_all(self, names: Sequence[str]) -> bool | None:
+        """None: `learn` it."""
         if len(names) > _MOST_TABLES:
             return False
+        are_all: bool | None = True
         for name in names:
             known = self._known.get(name)
             if known is None or time.monotonic() - known[1] >= _REFRESHED_AFTER_S:
-                known = await self._learned(name, ask)
-            if not known[0]:
+                are_all = None
+            elif not known[0]:
+                return False
+        return are_all
+
+    async def learn(self, names: Sequence[str], ask: Ask) -> bool:
+        """Whether all of them are base tables, asked anew. `ask` may raise `ServerError`."""
+        for name in names:
+            if not await self._learned(name, ask):
                 return False
         return True
 
-    async def _learned(self, name: str, ask: Ask) -> tuple[bool, float]:
+    async def _learned(self, name: str, ask: Ask) -> bool:
         now = time.monotonic()
         is_base = (found := _NAME.fullmatch(name)) is not None and await _is_base(found[1], found[2], ask)
-        self._known[name] = known = is_base, now
+        self._known[name] = is_base, now
         self._known.move_to_end(name)
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
-        return known
+        return is_base
 
 
 async def _is_base(database: str | None, table: str, ask: Ask) -> bool:

@@ -112,12 +112,17 @@ class MySqlConnection:
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
-        await self._session_reset.settle()
+        if self._session_reset.is_unread:
+            await self._session_reset.settle()
         if not self._own_functions.is_empty:
             await self._refuse_own_functions(statements)
-        if await self._short_way.takes(statements, self._ask):
+        is_short = self._short_way.takes(statements)
+        if is_short is None:
+            is_short = await self._short_way.learns(statements[0], self._ask)
+        if is_short:
             return (await self._run_alone(statements[0]),)
-        await self._session_reset.pay()
+        if self._session_reset.is_owed:
+            await self._session_reset.pay()
         return await self._run_in_transaction(statements)
 
     async def _run_alone(self, statement: Statement) -> StatementResult:
@@ -127,6 +132,7 @@ class MySqlConnection:
         is_resetting = reset.is_due
         self._wire.send(packets.query(statement.text), *(reset.commands if is_resetting else ()))
         rows, failed = Rows(), None
+        await self._wire.stream.fill(1)  # here, and not at the end of a chain of awaits
         try:
             rows = await self._result(statement)
         except ServerError as error:
@@ -213,7 +219,8 @@ class MySqlConnection:
         return True
 
     async def ping(self) -> None:
-        await self._session_reset.settle()
+        if self._session_reset.is_unread:
+            await self._session_reset.settle()
         self._wire.send(packets.PING)
         with suppress(ServerError):
             await self._wire.expect_ok()
@@ -272,7 +279,8 @@ class MySqlConnection:
 
     async def _ask(self, sql: str) -> list[tuple[Cell, ...]]:
         """A question of ours, in a session that nobody has touched."""
-        await self._session_reset.pay()
+        if self._session_reset.is_owed:
+            await self._session_reset.pay()
         return await self._rows(sql)
 
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:

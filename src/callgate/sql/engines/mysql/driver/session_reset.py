@@ -27,7 +27,7 @@ class SessionReset:
         # What the server last said to them, packet for packet: most often it says the same again.
         self._answered_by = b""
         self._reads = 0  # for which it is owed
-        self._is_unread = False  # it was sent while no call ran, and its answers are not read yet
+        self.is_unread = False  # it was sent while no call ran, and its answers are not read yet
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, pins_sql: str) -> bytes:
@@ -35,6 +35,10 @@ class SessionReset:
         self.commands = (packets.RESET_CONNECTION, packets.query(pins_sql))
         self._wire.send(*self.commands)
         return await self._answers()
+
+    @property
+    def is_owed(self) -> bool:
+        return self._reads > 0
 
     @property
     def is_due(self) -> bool:
@@ -48,18 +52,15 @@ class SessionReset:
             self._timer = asyncio.get_running_loop().call_later(_MOST_S, self._time_is_up)
 
     async def pay(self) -> None:
-        """Raises `ConnectionLost`."""
-        if self._reads:
-            self._wire.send(*self.commands)
-            self._is_unread = True
-            await self.settle()
+        """What is owed. Raises `ConnectionLost`."""
+        self._wire.send(*self.commands)
+        await self.settle()
 
     async def settle(self) -> None:
-        """What was sent while no call ran is answered before anything else. Raises `ConnectionLost`."""
-        if self._is_unread:
-            self._is_unread = False
-            if not await self.is_done():
-                raise ConnectionLost
+        """What was sent while no call ran is read before anything else. Raises `ConnectionLost`."""
+        self.is_unread = False
+        if not await self.is_done():
+            raise ConnectionLost
 
     async def is_done(self) -> bool:
         """Its answers are awaited. False: the session is not to be used again."""
@@ -87,7 +88,7 @@ class SessionReset:
             return
         if self._is_idle():
             self._wire.send(*self.commands)
-            self._is_unread = True
+            self.is_unread = True
             self._reads = 0
         else:
             self._reads = _MOST_READS

@@ -28,10 +28,14 @@ class ShortWay:
         """The session is read-only, and no proxy is known to stand before the server."""
         self._is_open = bool(read_status(said_to_pins, is_eof=False) & STATE_CHANGED)
 
-    async def takes(self, statements: Sequence[Statement], ask: Ask) -> bool:
+    def takes(self, statements: Sequence[Statement]) -> bool | None:
+        """None: as far as its tables are base tables, which are to be learned."""
         if not self._is_open or len(statements) != 1:
             return False
         (statement,) = statements
         if not statement.is_plain_read or statement.parameters or statement.limits is not None:
             return False
-        return await self._base_tables.are_all(statement.tables, ask)
+        return self._base_tables.are_all(statement.tables)
+
+    async def learns(self, statement: Statement, ask: Ask) -> bool:
+        return await self._base_tables.learn(statement.tables, ask)
