@@ -201,8 +201,8 @@ def judged_with_values(sql: str, policy: Policy) -> Judgement:
 
 
 def seen(judgement: Judgement) -> tuple[object, ...]:
-    """All that it says. The words of a refusal may quote what the parser was shown, and the order and
-    case of tables depend on how they were found (`guard.plain_reads`)."""
-    statements = [replace(one, tables=()) for one in judgement.statements]
+    """All that it says. The words of a refusal may quote what the parser was shown, the order and case of
+    tables depend on how they were found (`guard.plain_reads`), and that alone says that a read is plain."""
+    statements = [replace(one, tables=(), is_plain_read=False) for one in judgement.statements]
     tables = [{table.lower() for table in one.tables} for one in judgement.statements]
     return judgement.allowed, judgement.rule, statements, tables

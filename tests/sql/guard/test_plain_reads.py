@@ -22,6 +22,7 @@ from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
 from callgate.sql.engines.sqlite.dialect.dialect import SQLITE
 from callgate.sql.guard.dialect import Dialect
 from callgate.sql.guard.judge import judge, judge_in_full, judge_plainly
+from callgate.sql.guard.plain_reads import read_plainly
 from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.special_words import SPECIAL_WORDS
 from callgate.sql.guard.tokens import word_set
@@ -126,6 +127,46 @@ def test_other_values_of_a_plain_shape_are_judged_as_in_full(seed: int) -> None:
                 text,
                 other,
             )
+
+
+def said_plain(sql: str, policy: Policy) -> bool:
+    """Whether a driver is told so, by any way to a verdict. Then the text itself is plain, and alone."""
+    verdicts = Verdicts(policy)
+    judgements = [judge(sql, policy), judge_in_full(sql, policy), *(verdicts.judged(sql) for _ in range(2))]
+    told = [statement for each in judgements for statement in each.statements if statement.is_plain_read]
+    for statement in told:
+        assert read_plainly(sql, policy) is not None, (policy.dialect.name, sql)
+        assert read_plainly(statement.text, policy) == statement
+    assert all(len(each.statements) == 1 for each in judgements) or not told
+    return bool(told)
+
+
+@given(SEEDS, st.sampled_from((0.0, 0.01, 0.05)))
+@settings(max_examples=examples(60))
+def test_a_driver_is_told_of_plain_reads_alone(seed: int, oddity: float) -> None:
+    random = Random(seed)
+    text = PlainStatements(random, oddity).statement()
+    for dialect in DIALECTS:
+        said_plain(text, Policy(dialect))
+        said_plain(with_other_values(text, dialect, random), Policy(dialect))
+
+
+def test_a_driver_is_told_of_no_attack_that_it_is_plain() -> None:
+    assert not any(
+        said_plain(entry["sql"], policy_for(dialect, entry)) for dialect, entry in load_all("attacks")
+    )
+    plain = [said_plain(entry["sql"], policy_for(dialect, entry)) for dialect, entry in load_all("honest")]
+    assert sum(plain) > 100
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_another_text_of_a_plain_shape_is_told_to_be_plain_as_well(dialect: Dialect) -> None:
+    verdicts = Verdicts(Policy(dialect))
+    for value in ("1", "2", "'" + "x" * 2000 + "'", "2000"):
+        (statement,) = verdicts.judged(f"SELECT a FROM t1 WHERE b = {value}").statements
+        assert statement.is_plain_read == (len(value) < 2000)
+        (statement,) = verdicts.judged(f"SELECT a /* c */ FROM t1 WHERE b = {value}").statements
+        assert not statement.is_plain_read
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -18,6 +18,10 @@ class Proxy:
         """What the server says, on its way to us."""
         return data
 
+    def hear(self, data: bytes) -> bytes:
+        """What we say, on its way to the server."""
+        return data
+
     async def mend(self) -> None:
         """From the first time on under the same port."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, reuse_address=True)
@@ -44,7 +48,7 @@ class Proxy:
                 return
             far_reader, far_writer = await asyncio.open_connection(*self._target)
             self._links.add(far_writer)
-            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer, self.change))
+            await asyncio.gather(_pump(reader, far_writer, self.hear), _pump(far_reader, writer, self.change))
         except asyncio.CancelledError:
             pass
         finally:

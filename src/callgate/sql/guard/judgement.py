@@ -15,6 +15,7 @@ class Statement(Struct, frozen=True):
     is_write: bool = False
     is_transaction: bool = False
     plans_write: bool = False  # EXPLAIN of a write, which does not run
+    is_plain_read: bool = False  # said by `plain_reads` alone: a driver may take a shorter way with it
     parameters: tuple[Bound, ...] = ()  # in the order of the text's placeholders, in the driver's own form
     limits: Limits | None = None  # of our own schema statements; None: the policy's
 

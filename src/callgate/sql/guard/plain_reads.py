@@ -33,7 +33,7 @@ from callgate.sql.guard.policy import Policy
 from callgate.sql.guard.special_words import SPECIAL_WORDS
 
 # Longer ones might be more than the parser has a budget for.
-_MOST_CHARS = 2_000
+MOST_CHARS = 2_000
 _BLANKS = " \n\t\r"
 # Whatever is no token of a plain read becomes one that no rule below knows: a run of operators, junk behind a
 # number, any other character. A name and the parenthesis right behind it are one: only then it is a call.
@@ -64,7 +64,7 @@ def _telling(dialect: Dialect) -> Telling | None:
 
 def read_plainly(sql: str, policy: Policy) -> Statement | None:
     """The statement, which may run as far as its tables may be read. None: the text is not plain."""
-    if len(sql) > _MOST_CHARS or (telling := _telling(policy.dialect)) is None:
+    if len(sql) > MOST_CHARS or (telling := _telling(policy.dialect)) is None:
         return None
     if policy.schema is not None and policy.schema.lower() in policy.dialect.vocabulary.hidden_schemas:
         return None
@@ -75,7 +75,8 @@ def read_plainly(sql: str, policy: Policy) -> Statement | None:
     except NotPlain:
         return None
     outer_first = sorted(reader.tables, key=itemgetter(0)) if len(reader.tables) > 1 else reader.tables
-    return Statement(text, "SELECT", tuple(dict.fromkeys([table for _, table in outer_first])))
+    tables = tuple(dict.fromkeys([table for _, table in outer_first]))
+    return Statement(text, "SELECT", tables, is_plain_read=True)
 
 
 def has_plain_shape(sql: str, shape: str) -> bool:

@@ -11,7 +11,7 @@ from threading import Lock
 from callgate.sql.guard.dialect import Tokens, VerbClass
 from callgate.sql.guard.judge import judge_in_full, judge_plainly
 from callgate.sql.guard.judgement import Judgement, Statement
-from callgate.sql.guard.plain_reads import has_plain_shape
+from callgate.sql.guard.plain_reads import MOST_CHARS, has_plain_shape
 from callgate.sql.guard.policy import MAX_QUERY_CHARS, Policy
 from callgate.sql.guard.shapes import is_shape_of, shape_of
 from callgate.sql.guard.tokens import significant
@@ -38,6 +38,7 @@ class _Remembered:
             known.tables,
             known.is_write,
             known.is_transaction,
+            is_plain_read=known.is_plain_read,
         )
         return Judgement(self.judgement.verdict, (statement,))
 
@@ -93,8 +94,15 @@ class Verdicts:
             self._remember(key, _Remembered(judgement, begin, behind))
 
     def _key(self, sql: str) -> str | None:
-        """The shape, or the text when no value in it may be any. None: nothing is ever known of this text."""
-        return shape_of(sql, self._quotes) if len(sql) <= MAX_QUERY_CHARS else None
+        """The shape, or the text when no value in it may be any. None: nothing is ever known of this text.
+
+        A long text is no plain read, and a short one of its shape may be: each is remembered for itself. No
+        shape begins with a mark.
+        """
+        if len(sql) > MAX_QUERY_CHARS:
+            return None
+        key = shape_of(sql, self._quotes)
+        return key if len(sql) <= MOST_CHARS or key in (None, sql) else f"\0{key}"
 
     def _begin(self, sql: str, tokens: Tokens, judgement: Judgement) -> int | None:
         """Where the only statement begins. None: what was judged is no judgement of the shape."""

@@ -9,6 +9,7 @@ import pytest
 
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost
 from callgate.sql.drivers.network.way import Way
+from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
 from callgate.sql.engines.mysql.driver.packets import Greeting, framed
@@ -35,7 +36,7 @@ async def line() -> AsyncIterator[tuple[MySqlConnection, socket.socket]]:
         greeting = Greeting("10.11.19-MariaDB", 1, b"", 0, 0, "")
         address = ServerAddress("127.0.0.1", 3306, "somebody")
         wire = MySqlWire(stream, greeting, 0)
-        connection = MySqlConnection(wire, address, Policy(MYSQL), Way(address), OwnFunctions())
+        connection = MySqlConnection(wire, address, Policy(MYSQL), Way(address), OwnFunctions(), BaseTables())
         yield connection, theirs
         connection.close()
 

@@ -194,5 +194,11 @@ def test_the_variable_that_makes_a_session_read_only_is_not_the_deprecated_one(
     version: str, name: str
 ) -> None:
     greeting = Greeting(version, 1, b"", 0, 0, "")
-    pins = pins_of(Policy(MYSQL), is_mariadb=greeting.is_mariadb, version=greeting.version, server_modes="")
+    pins = pins_of(
+        Policy(MYSQL),
+        is_mariadb=greeting.is_mariadb,
+        version=greeting.version,
+        server_modes="",
+        tracks_state=False,
+    )
     assert pins.variables[name] == 1

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from databases.database import Database
 from sql.conftest import Asker
-from sql.network.conftest import address_of
+from sql.network.conftest import Opener, address_of
 
+from callgate.model.errors import RefusedError
 from callgate.sql.server.open_source import open_source
 from callgate.sql.settings import SourceSettings
 
@@ -98,3 +99,11 @@ async def test_what_the_operator_allows_is_called(stored: Database) -> None:
     async with asking(stored, name) as source:
         answer = await source.query(f"SELECT {name}(1)")
     assert answer.structured["rows"] == [[7]]
+
+
+async def test_a_limit_of_rows_leaves_out_no_name(stored: Database, maria: Opener) -> None:
+    """The names are asked for, and must all be known."""
+    async with maria(max_rows=1, address=replace(address_of(stored), database="own_stored")) as source:
+        for text in LACKING[stored.flavour][:2]:
+            with pytest.raises(RefusedError):
+                await source.run(text)

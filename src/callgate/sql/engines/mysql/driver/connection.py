@@ -4,7 +4,8 @@ One write per call: `START TRANSACTION READ ONLY`, the statement, COM_RESET_CONN
 together, each a command of its own, and the answers are read one by one. The session's own READ ONLY (a pin)
 stops writes and DDL. The explicit transaction holds when one of several statements changes that setting; it
 is set again before the next one, for DDL leaves the transaction by itself. If a statement ends the
-transaction, the server's answer says so, and the rest is not sent.
+transaction, the server's answer says so, and the rest is not sent. A plain read of base tables is sent alone
+(`short_way`).
 Counterpart: `result` reads rows, `session` says what is pinned.
 """
 
@@ -16,27 +17,28 @@ from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
+from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.driver import packets
-from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_rows, skip_rows
+from callgate.sql.engines.mysql.driver.own_questions import ask, kill, which_server
+from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_result, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
     AURORA_SQL,
     BEGIN_PLAN,
     BEGIN_READ_ONLY,
     READ_MODES_SQL,
     STAY_READ_ONLY,
-    WHICH_SERVER_SQL,
     Pins,
     pins_of,
 )
-from callgate.sql.engines.mysql.driver.wire import MySqlWire, connect
+from callgate.sql.engines.mysql.driver.session_reset import SessionReset
+from callgate.sql.engines.mysql.driver.short_way import ShortWay
+from callgate.sql.engines.mysql.driver.status import IN_READ_ONLY, is_as_pinned
+from callgate.sql.engines.mysql.driver.wire import MySqlWire
 from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.settings import ServerAddress
 
-_LOCAL_INFILE = 0xFB
-_OK = 0x00
-_ERR = 0xFF
 _WRONG_ARGUMENTS = DatabaseFault(
     "1210", "HY000", "The number of bound values is not that of the placeholders"
 )
@@ -45,8 +47,6 @@ _LEFT_READ_ONLY = DatabaseFault("1792", "25006", "The statement before it ended 
 # A connection's number is longer than what the greeting has room for.
 _GREETING_BITS = 0xFFFFFFFF
 _WRONG_PARAMETERS_OF_STORED = "1584"
-# Proxies that go round reach each of so many servers.
-_KILL_TRIES = 8
 _NOT_UTF8 = DatabaseFault("1300", "HY000", "Invalid utf8mb4 character string")
 
 
@@ -58,20 +58,21 @@ class MySqlConnection:
         policy: Policy,
         way: Way,
         own_functions: OwnFunctions,
+        base_tables: BaseTables,
     ) -> None:
         self._wire = wire
         self._address = address
         self._way = way
         self._policy = policy
         self._own_functions = own_functions
+        self._short_way = ShortWay(base_tables)
+        self._session_reset = SessionReset(wire, lambda: self.is_usable)
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
         self._again = b"" if policy.may_write else packets.query(STAY_READ_ONLY)
-        self._restore: tuple[bytes, ...] = ()
-        # What the server last said to them, packet for packet: most often it says the same again.
+        # What the server last said to it: most often it says the same again.
         self._began_by = b""
-        self._restored_by = b""
         self._is_clean = True
-        self._version = version_of(wire.greeting.server_version)
+        self._version = wire.greeting.told_version
         self._connection_id = wire.greeting.connection_id
         self._server: Cell = None
         self.takes_writes = True
@@ -95,25 +96,66 @@ class MySqlConnection:
         # MySQL Router, which greets with a number of its own, loses commands that come behind another one.
         is_direct = self._connection_id & _GREETING_BITS == self._wire.greeting.connection_id
         self._wire.pipelines = is_direct and not await self._rows(AURORA_SQL)
+        tracks_state = self._wire.greeting.tracks_state and not self._policy.may_write
         pins: Pins = pins_of(
             self._policy,
             is_mariadb=self.is_mariadb,
             version=self._wire.greeting.version,
             server_modes=str(modes),
+            tracks_state=tracks_state,
         )
-        self._restore = (packets.RESET_CONNECTION, packets.query(pins.set_sql))
-        self._wire.send(*self._restore)
-        await self._restored()
+        said_to_pins = await self._session_reset.begin(pins.set_sql)
+        if tracks_state and self._wire.pipelines:
+            self._short_way.open(said_to_pins)
         pins.check((await self._rows(pins.read_back_sql))[0])
-        self._server, self.takes_writes = await self._which_server()
+        self._server, self.takes_writes = await which_server(self._wire)
 
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
+        if self._session_reset.is_unread:
+            await self._session_reset.settle()
         if not self._own_functions.is_empty:
             await self._refuse_own_functions(statements)
+        is_short = self._short_way.takes(statements)
+        if is_short is None:
+            is_short = await self._short_way.learns(statements[0], self._ask)
+        if is_short:
+            return (await self._run_alone(statements[0]),)
+        if self._session_reset.is_owed:
+            await self._session_reset.pay()
+        return await self._run_in_transaction(statements)
+
+    async def _run_alone(self, statement: Statement) -> StatementResult:
+        """A plain read (`short_way`)."""
+        reset = self._session_reset
+        started = time.perf_counter()
+        is_resetting = reset.is_due
+        self._wire.send(packets.query(statement.text), *(reset.commands if is_resetting else ()))
+        rows, failed = Rows(), None
+        await self._wire.stream.fill(1)  # here, and not at the end of a chain of awaits
+        try:
+            rows = await self._result(statement)
+        except ServerError as error:
+            failed = StatementFailed(error.fault, 0)
+        result = rows.told(statement, started)
+        if not rows.is_at_end:
+            await self._leave_rest(is_last=True)
+            return result
+        if failed is None and not reset.is_due and is_as_pinned(self._wire.status()):
+            reset.owe()
+            self._is_clean = True
+            return result
+        if not is_resetting:
+            self._wire.send(*reset.commands)
+        self._is_clean = await reset.is_done()
+        if failed is not None:
+            raise failed
+        return result
+
+    async def _run_in_transaction(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         results: list[StatementResult] = []
         failed: StatementFailed | None = None
-        is_restoring = False
+        is_resetting = False
         before = self._begin
         if before and len(statements) == 1 and statements[0].plans_write:
             before = packets.query(BEGIN_PLAN)
@@ -124,30 +166,30 @@ class MySqlConnection:
                 if statement.parameters:
                     await self._send_prepared(before, statement)
                 else:
-                    is_restoring = is_last
+                    is_resetting = is_last
                     command = packets.query(statement.text)
-                    self._wire.send(before, command, *(self._restore if is_last else ()))
+                    self._wire.send(before, command, *(self._session_reset.commands if is_last else ()))
                     await self._begun(before)
                 rows = await self._result(statement)
             except ServerError as error:
                 failed = StatementFailed(error.fault, number)
                 break
             except UnicodeEncodeError:
-                is_restoring = False
+                is_resetting = False
                 failed = StatementFailed(_NOT_UTF8, number)
                 break
             before = self._again
-            results.append(_statement_result(statement, rows, started))
+            results.append(rows.told(statement, started))
             if not rows.is_at_end:
                 await self._leave_rest(is_last=is_last)
                 if is_last:
                     return tuple(results)
-            elif not is_last and self._begin and not self._wire.is_in_read_only_transaction():
+            elif not is_last and self._begin and not self._wire.status() & IN_READ_ONLY:
                 failed = StatementFailed(_LEFT_READ_ONLY, number + 1)
                 break
-        if not is_restoring:
-            self._wire.send(*self._restore)
-        self._is_clean = self._wire.takes(self._restored_by) or await self._cleaned()
+        if not is_resetting:
+            self._wire.send(*self._session_reset.commands)
+        self._is_clean = await self._session_reset.is_done()
         if failed is not None:
             raise failed
         return tuple(results)
@@ -158,7 +200,7 @@ class MySqlConnection:
             if statement.limits is not None:
                 return
         try:
-            await self._own_functions.learn(self._rows, self._is_stored)
+            await self._own_functions.learn(self._ask, self._is_stored)
         except ServerError as error:
             raise StatementFailed(error.fault, 0) from None
         for number, statement in enumerate(statements):
@@ -177,6 +219,8 @@ class MySqlConnection:
         return True
 
     async def ping(self) -> None:
+        if self._session_reset.is_unread:
+            await self._session_reset.settle()
         self._wire.send(packets.PING)
         with suppress(ServerError):
             await self._wire.expect_ok()
@@ -186,6 +230,7 @@ class MySqlConnection:
         await self._kill("KILL")
 
     def close(self) -> None:
+        self._session_reset.close()
         self._wire.stream.close()
 
     async def _begun(self, before: bytes) -> None:
@@ -199,18 +244,6 @@ class MySqlConnection:
             self._began_by = packets.framed(await self._wire.expect_ok(), 1)
         except ServerError:
             raise ConnectionLost from None  # what runs now has one wall less: its answer is not wanted
-
-    async def _cleaned(self) -> bool:
-        """What is not is thrown away."""
-        try:
-            await self._restored()
-        except ServerError:
-            return False
-        return True
-
-    async def _restored(self) -> None:
-        answers = [await self._wire.expect_ok(), await self._wire.expect_ok()]
-        self._restored_by = b"".join([packets.framed(answer, 1) for answer in answers])
 
     async def _send_prepared(self, before: bytes, statement: Statement) -> None:
         statement_id, parameters = await self._prepare(before, statement.text)
@@ -232,23 +265,7 @@ class MySqlConnection:
         return statement_id, parameters
 
     async def _result(self, statement: Statement) -> Rows:
-        self._wire.turn()
-        data = self._wire.ready() or await self._wire.packet()
-        if data[0] == _ERR:
-            raise ServerError(packets.read_fault(data))
-        if data[0] == _OK:
-            self._wire.note_end(data)
-            return Rows(affected=packets.read_affected(data))
-        if data[0] == _LOCAL_INFILE:
-            raise ConnectionLost  # the server asks for a file of ours: never
-        count, _ = packets.read_lenenc(data, 0)
-        limits = statement.limits or self._policy.limits
-        columns = await read_columns(self._wire, count, limits)
-        rows = await read_rows(self._wire, columns, limits, is_binary=bool(statement.parameters))
-        # A write must come to its end, however much it returns.
-        if not rows.is_at_end:
-            await skip_rows(self._wire, rows, limited=not statement.is_write)
-        return rows
+        return await read_result(self._wire, statement, self._policy.limits)
 
     async def _leave_rest(self, *, is_last: bool) -> None:
         """More rows are under way than are worth reading: end them at the server."""
@@ -260,49 +277,14 @@ class MySqlConnection:
         with suppress(ServerError):
             await skip_rows(self._wire, Rows(), limited=False)
 
-    async def _which_server(self) -> tuple[Cell, bool]:
-        """And whether it takes writes."""
-        try:
-            ((name, read_only),) = await self._rows(WHICH_SERVER_SQL)
-        except ServerError:  # another program that speaks MySQL's protocol
-            return None, True
-        return name, str(read_only) in ("0", "OFF")
+    async def _ask(self, sql: str) -> list[tuple[Cell, ...]]:
+        """A question of ours, in a session that nobody has touched."""
+        if self._session_reset.is_owed:
+            await self._session_reset.pay()
+        return await self._rows(sql)
 
     async def _rows(self, sql: str) -> list[tuple[Cell, ...]]:
-        self._wire.send(packets.query(sql))
-        return (await self._result(Statement(sql, "SELECT"))).keeper.rows
+        return await ask(self._wire, sql)
 
     async def _kill(self, how: str) -> None:
-        """A proxy may pass us to another server than before, where that number is somebody else's session."""
-        with suppress(Exception):  # the server may be gone; its own limit ends the statement otherwise
-            for _ in range(_KILL_TRIES):
-                wire = await connect(await self._way.prepared(self._address), self._way.open)
-                control = MySqlConnection(wire, self._address, self._policy, self._way, self._own_functions)
-                try:
-                    server, _ = await control._which_server()
-                    if server == self._server:
-                        wire.send(packets.query(f"{how} {self._connection_id}"))
-                        await wire.expect_ok()
-                        return
-                finally:
-                    control.close()
-
-
-def version_of(server_version: str) -> str:
-    """`5.5.5-10.11.19-MariaDB-0+deb12u1` is MariaDB 10.11.19 in disguise for old replicas."""
-    plain = server_version.removeprefix("5.5.5-").partition("-")[0]
-    return f"{'MariaDB' if 'MariaDB' in server_version else 'MySQL'} {plain}"
-
-
-def _statement_result(statement: Statement, rows: Rows, started: float) -> StatementResult:
-    kept = rows.keeper.rows
-    return StatementResult(
-        statement_type=statement.statement_type,
-        columns=rows.columns,
-        rows=tuple(kept),
-        # INSERT … RETURNING sends rows and no count: they are the count.
-        row_count=rows.affected + rows.skipped + len(kept) if statement.is_write else len(kept),
-        elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
-        truncated=rows.keeper.truncated,
-        is_write=statement.is_write,
-    )
+        await kill(how, self._connection_id, self._server, self._address, self._way)

@@ -9,6 +9,7 @@ from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, 
 from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
 from callgate.sql.drivers.network.way import LoginFailures, Way
 from callgate.sql.drivers.posture import Finding, Posture, Severity
+from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
 from callgate.sql.engines.mysql.driver.login import BadKey, MissingPackage, NeedsPrivacy, UnknownPlugin
 from callgate.sql.engines.mysql.driver.session import PinFailed
@@ -38,6 +39,7 @@ class MySqlEngine:
         self._own_functions = OwnFunctions(
             policy.allow_functions, vocabulary.functions | vocabulary.write_functions
         )
+        self._base_tables = BaseTables()
 
     async def open(self) -> MySqlConnection:
         """With the first server that answers; to write, with the first that takes writes, if one does."""
@@ -65,7 +67,9 @@ class MySqlEngine:
         address = await self._way.prepared(address)
         with self._way.logging_in(address, self._failures):
             wire = await connect(address, self._way.open)
-            connection = MySqlConnection(wire, address, self._policy, self._way, self._own_functions)
+            connection = MySqlConnection(
+                wire, address, self._policy, self._way, self._own_functions, self._base_tables
+            )
             await pin_or_close(connection, address.connect_timeout_s)
             return connection
 

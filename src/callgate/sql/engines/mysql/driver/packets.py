@@ -25,11 +25,11 @@ _SECURE_CONNECTION = 0x8000
 _PLUGIN_AUTH = 0x80000
 _CONNECT_ATTRS = 0x100000
 _PLUGIN_AUTH_LENENC = 0x200000
+_SESSION_TRACK = 0x800000
 DEPRECATE_EOF = 0x1000000
+_TRACKING = _SESSION_TRACK | DEPRECATE_EOF
 # Of MariaDB's own, 32 bits further up: columns say "uuid", "inet6", "json", "point".
 EXTENDED_METADATA = 0x8
-
-IN_READ_ONLY = 0x2000  # of a session's status: in a read-only transaction
 
 _WANTED = (
     _LONG_FLAG
@@ -39,7 +39,7 @@ _WANTED = (
     | _PLUGIN_AUTH
     | _CONNECT_ATTRS
     | _PLUGIN_AUTH_LENENC
-    | DEPRECATE_EOF
+    | _TRACKING
 )
 _NEEDED = _PROTOCOL_41 | _SECURE_CONNECTION | _PLUGIN_AUTH
 
@@ -72,6 +72,17 @@ class Greeting:
         plain = self.server_version.removeprefix("5.5.5-") if self.is_mariadb else self.server_version
         found = re.match(r"(\d+)\.(\d+)", plain)
         return (int(found[1]), int(found[2])) if found is not None else (0, 0)
+
+    @property
+    def told_version(self) -> str:
+        """`5.5.5-10.11.19-MariaDB-0+deb12u1` is MariaDB 10.11.19 in disguise for old replicas."""
+        plain = self.server_version.removeprefix("5.5.5-").partition("-")[0]
+        return f"{'MariaDB' if self.is_mariadb else 'MySQL'} {plain}"
+
+    @property
+    def tracks_state(self) -> bool:
+        """The packet behind a result can say that its statement changed the session."""
+        return self.capabilities & _TRACKING == _TRACKING
 
     @property
     def is_mysql_8(self) -> bool:
@@ -244,15 +255,6 @@ def read_fault(data: bytes | bytearray) -> DatabaseFault:
 
 def read_affected(data: bytes | bytearray) -> int:
     return read_lenenc(data, 1)[0]
-
-
-def read_status(data: bytes, *, is_eof: bool) -> int:
-    """Of an OK packet, or of the EOF packet that older servers end rows with."""
-    if data[0] == 0xFE and is_eof:
-        return int.from_bytes(data[3:5], "little")
-    _, at = read_lenenc(data, 1)
-    _, at = read_lenenc(data, at)
-    return int.from_bytes(data[at : at + 2], "little")
 
 
 def read_column(data: bytes, *, is_extended: bool) -> ColumnDefinition:

@@ -3,9 +3,10 @@
 `truncated` is exact: it is set when one more row has begun to arrive than may be kept.
 """
 
+import time
 from dataclasses import dataclass, field
 
-from callgate.sql.drivers.driver import Cell, Column
+from callgate.sql.drivers.driver import Cell, Column, StatementResult
 from callgate.sql.drivers.network.cut_rows import lenenc_rows
 from callgate.sql.drivers.network.keeper import RowKeeper
 from callgate.sql.drivers.network.server import ServerError
@@ -14,12 +15,15 @@ from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.columns import RowColumn, row_columns
 from callgate.sql.engines.mysql.driver.packets import MAX_PACKET
 from callgate.sql.engines.mysql.driver.wire import EOF_BYTES, MySqlWire
+from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Limits
 
 _ERR = 0xFF
 _END = 0xFE
 _NULL = 0xFB
 _HEADER_BYTES = 4
+_LOCAL_INFILE = 0xFB
+_OK = 0x00
 # Reading on is cheaper than a kill, its second connection and a new login (about 3 ms), up to about here.
 # Many short rows cost more than few long ones: a row counts as a hundred bytes more than it has.
 _SKIPPED_BYTES = 512 * 1024
@@ -34,8 +38,43 @@ class Rows:
     is_at_end: bool = True  # the server has said all it had to say
     skipped: int = 0  # rows that came and were not kept
 
+    def told(self, statement: Statement, started: float) -> StatementResult:
+        """`started`: by `time.perf_counter()`."""
+        kept = self.keeper.rows
+        return StatementResult(
+            statement_type=statement.statement_type,
+            columns=self.columns,
+            rows=tuple(kept),
+            # INSERT … RETURNING sends rows and no count: they are the count.
+            row_count=self.affected + self.skipped + len(kept) if statement.is_write else len(kept),
+            elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
+            truncated=self.keeper.truncated,
+            is_write=statement.is_write,
+        )
+
 
 Columns = tuple[RowColumn, ...]
+
+
+async def read_result(wire: MySqlWire, statement: Statement, limits: Limits) -> Rows:
+    """What the server says to a statement that was sent. Raises `ServerError`, `ConnectionLost`."""
+    wire.turn()
+    data = wire.ready() or await wire.packet()
+    if data[0] == _ERR:
+        raise ServerError(packets.read_fault(data))
+    if data[0] == _OK:
+        wire.note_end(data)
+        return Rows(affected=packets.read_affected(data))
+    if data[0] == _LOCAL_INFILE:
+        raise ConnectionLost  # the server asks for a file of ours: never
+    count, _ = packets.read_lenenc(data, 0)
+    limits = statement.limits or limits
+    columns = await read_columns(wire, count, limits)
+    rows = await read_rows(wire, columns, limits, is_binary=bool(statement.parameters))
+    # A write must come to its end, however much it returns.
+    if not rows.is_at_end:
+        await skip_rows(wire, rows, limited=not statement.is_write)
+    return rows
 
 
 async def read_columns(wire: MySqlWire, count: int, limits: Limits) -> Columns:

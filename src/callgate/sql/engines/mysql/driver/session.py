@@ -31,8 +31,6 @@ STAY_READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 AURORA_SQL = "SHOW VARIABLES LIKE 'aurora_version'"
 # Behind a proxy the greeting's number is the proxy's own: KILL needs the one that the server knows.
 READ_MODES_SQL = "SELECT @@session.sql_mode, CONNECTION_ID()"
-# Which of several servers behind one address this is, and whether it takes writes.
-WHICH_SERVER_SQL = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id), @@global.read_only"
 
 
 class PinFailed(Exception):  # noqa: N818 - the opener words the error
@@ -66,7 +64,9 @@ class Pins:
 _CHARSETS = ("character_set_client", "character_set_connection", "character_set_results")
 
 
-def pins_of(policy: Policy, *, is_mariadb: bool, version: tuple[int, int], server_modes: str) -> Pins:
+def pins_of(
+    policy: Policy, *, is_mariadb: bool, version: tuple[int, int], server_modes: str, tracks_state: bool
+) -> Pins:
     timeout_s = policy.limits.timeout_s
     # A caller had better hear of a lock than of a time-out, which would not say why.
     lock_wait_s = max(int(timeout_s / 2), 1)
@@ -78,6 +78,9 @@ def pins_of(policy: Policy, *, is_mariadb: bool, version: tuple[int, int], serve
         "lock_wait_timeout": lock_wait_s,
         "innodb_lock_wait_timeout": lock_wait_s,
     }
+    if tracks_state:
+        # That anything was changed is enough: not which variable, and to what.
+        variables |= {"session_track_state_change": 1, "session_track_system_variables": ""}
     if is_mariadb:
         variables["max_statement_time"] = timeout_s + _NATIVE_MARGIN_S
     else:

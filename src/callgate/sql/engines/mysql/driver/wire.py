@@ -11,6 +11,7 @@ from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.mysql.driver import login, packets
 from callgate.sql.engines.mysql.driver.packets import Greeting, Login
+from callgate.sql.engines.mysql.driver.status import read_status
 from callgate.sql.settings import ServerAddress, TlsMode
 
 _OK = 0x00
@@ -109,9 +110,9 @@ class MySqlWire:
         """The packet that ended a statement: it says how the session stands."""
         self._end = data
 
-    def is_in_read_only_transaction(self) -> bool:
-        """As the server said at the end of the last statement."""
-        return bool(packets.read_status(self._end, is_eof=not self.ends_with_ok) & packets.IN_READ_ONLY)
+    def status(self) -> int:
+        """Of the session, as the server said at the end of the last statement."""
+        return read_status(self._end, is_eof=not self.ends_with_ok)
 
     async def packet(self) -> bytes:
         """For small ones; rows are read where they lie."""
