@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 import callgate
-from callgate.cli.main import main
+from callgate.cli.start import main
 from callgate.model.identity import new_exchange_id
 
 SOURCE = str(Path(callgate.__file__).parent)

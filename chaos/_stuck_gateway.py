@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 
-from callgate.cli.main import main
+from callgate.cli.start import main
 from callgate.recorder.flush.batch import Batch
 from callgate.recorder.stores.duckdb.store import Store
 

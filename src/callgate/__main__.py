@@ -1,6 +1,6 @@
 """`python -m callgate`."""
 
-from callgate.cli.main import main
+from callgate.cli.start import main
 
 if __name__ == "__main__":
     main()

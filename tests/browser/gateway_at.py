@@ -34,7 +34,7 @@ def main() -> None:
     time.time = lambda: real() + moved_s
     for name in _MODULES:
         vars(importlib.import_module(name))["datetime"] = _MovedDatetime()
-    from callgate.cli.main import main as callgate
+    from callgate.cli.start import main as callgate
 
     callgate()
 

@@ -14,6 +14,6 @@ def note(event: str, arguments: tuple[Any, ...]) -> None:
 
 sys.addaudithook(note)
 
-from callgate.cli.main import main  # noqa: E402
+from callgate.cli.start import main  # noqa: E402
 
 main()

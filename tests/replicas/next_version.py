@@ -20,6 +20,6 @@ async def _add_column(connection: Any) -> None:
 migrations.STEPS = (*migrations.STEPS, (_add_column, 1))
 migrations.SCHEMA_VERSION = len(migrations.STEPS)
 
-from callgate.cli.main import main  # noqa: E402
+from callgate.cli.start import main  # noqa: E402
 
 sys.exit(main())

@@ -6,7 +6,7 @@ quick_looks.py ARGUMENTS…   as `callgate` with these arguments
 import sys
 
 from callgate.app.workers import supervisor, worker
-from callgate.cli.main import main
+from callgate.cli.start import main
 from callgate.recorder.archive.archive_keeper import ArchiveKeeper
 
 supervisor._LOOK_S = 0.5

@@ -40,6 +40,10 @@ class LogOptions:
     format: LogFormat = LogFormat.TEXT
 
 
+def log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
+    return LogOptions(level or (LogLevel.WARNING if quiet else LogLevel.INFO), form)
+
+
 def log_to_stderr(options: LogOptions | None = None, stream: TextIO | None = None) -> None:
     options = options or LogOptions()
     handler = logging.StreamHandler(stream or sys.stderr)

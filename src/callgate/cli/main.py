@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from callgate.cli.commands.config_commands import config_app
 from callgate.cli.commands.secret_commands import secret_app
 from callgate.cli.commands.token_commands import token_app
 from callgate.cli.commands.trust_commands import trust_app
-from callgate.cli.log import LogFormat, LogLevel, LogOptions
+from callgate.cli.log import LogFormat
 from callgate.cli.options import (
     AddressesArgument,
     ConfigOption,
@@ -28,7 +29,7 @@ from callgate.cli.options import (
 )
 from callgate.cli.service_app import service_app
 from callgate.cli.store_app import store_app
-from callgate.cli.terminal import Exit, exit_code_of, guard_output, report, say_error
+from callgate.cli.terminal import Exit, is_json_asked, report, run_program
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 
@@ -92,18 +93,10 @@ def serve(options: ServeOptions, addresses: AddressesArgument = None) -> None:
 
 
 def _serve(options: ServeOptions, addresses: tuple[str, ...], is_bare: bool) -> None:
-    from callgate.cli.commands.serve_command import ServeOutput, run_serve
-    from callgate.cli.open_page import wants_page
-    from callgate.config.sources.flags import Flags
+    from callgate.cli.commands.serve_command import ServeOrder, run_serve
 
-    log = _log_options(options.log_level, options.log_format, options.quiet)
-    flags = Flags(options.config, options.host, options.port, options.state_dir, addresses, options.workers)
-    opens_page = wants_page(options.opens, is_bare=is_bare)
-    run_serve(flags, ServeOutput(options.as_json, options.quiet, log), opens_page)
-
-
-def _log_options(level: LogLevel | None, form: LogFormat, quiet: bool) -> LogOptions:
-    return LogOptions(level or (LogLevel.WARNING if quiet else LogLevel.INFO), form)
+    given = {field.name: getattr(options, field.name) for field in fields(options)}
+    run_serve(ServeOrder(**given, addresses=addresses, is_bare=is_bare))
 
 
 @app.command()
@@ -124,11 +117,9 @@ def stdio(
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Serve MCP over stdin and stdout, for clients that start their servers."""
-    from callgate.cli.commands.stdio_command import run_stdio
-    from callgate.config.sources.flags import Flags
+    from callgate.cli.commands.stdio_command import StdioOrder, run_stdio
 
-    flags = Flags(config=config, state_dir=state_dir, addresses=tuple(addresses or ()))
-    run_stdio(flags, _log_options(log_level, log_format, quiet=True))
+    run_stdio(StdioOrder(config, state_dir, log_level, log_format, tuple(addresses or ())))
 
 
 ask_app.add_to(app)
@@ -185,26 +176,17 @@ setup_app.add_to(app)
 
 
 def main() -> None:
-    """The program. Errors of ours end here, each with its exit code; bugs keep their traceback."""
-    from callgate.model.errors import CallgateError
+    run_program(_run)
 
-    guard_output()
-    as_json = "--json" in sys.argv[1:]
+
+def _run() -> int | None:
+    """What typer.Exit said."""
     try:
-        sys.exit(command_of(app)(standalone_mode=False))  # what typer.Exit said, else None
+        return command_of(app)(standalone_mode=False)
     except typer.TyperException as problem:
         if (error := _usage_error(problem)) is not None:
-            report(error, as_json)
-        sys.exit(Exit.USAGE)
-    except CallgateError as error:
-        report(error, as_json)
-        sys.exit(exit_code_of(error))
-    except OSError as problem:  # the machine's word: a folder that is a file, a closed stdout, a full disk
-        where = f": {problem.filename}" if problem.filename else ""
-        say_error(f"{problem.strerror or problem}{where}", "", None)
-        sys.exit(Exit.ERROR)
-    except KeyboardInterrupt:
-        sys.exit(Exit.INTERRUPTED)
+            report(error, is_json_asked())
+        return Exit.USAGE
 
 
 def command_of(app: typer.Typer) -> Any:

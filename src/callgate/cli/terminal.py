@@ -9,6 +9,7 @@ import io
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from enum import IntEnum
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -86,6 +87,28 @@ def stdout() -> "SafeConsole":
     from callgate.cli.safe_console import SafeConsole
 
     return SafeConsole(highlight=False)
+
+
+def run_program(run: Callable[[], int | None]) -> None:
+    """The program. Errors of ours end here, each with its exit code; bugs keep their traceback."""
+    from callgate.model.errors import CallgateError
+
+    guard_output()
+    try:
+        sys.exit(run())
+    except CallgateError as error:
+        report(error, is_json_asked())
+        sys.exit(exit_code_of(error))
+    except OSError as problem:  # the machine's word: a folder that is a file, a closed stdout, a full disk
+        where = f": {problem.filename}" if problem.filename else ""
+        say_error(f"{problem.strerror or problem}{where}", "", None)
+        sys.exit(Exit.ERROR)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
+def is_json_asked() -> bool:
+    return "--json" in sys.argv[1:]
 
 
 def exit_code_of(error: "CallgateError") -> int:

@@ -14,8 +14,8 @@ from callgate.app.loop import run_loop
 from callgate.app.serve import Serving, serve
 from callgate.app.setup.loading import load_config
 from callgate.cli.config_origin import origin_in_words
-from callgate.cli.log import LogFormat, LogOptions, log_to_stderr
-from callgate.cli.open_page import open_page
+from callgate.cli.log import LogFormat, LogLevel, log_options, log_to_stderr
+from callgate.cli.open_page import open_page, wants_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.load import Loaded
 from callgate.config.mcp_clients import Door, claude_code_command
@@ -34,20 +34,34 @@ _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
 @dataclass(frozen=True, slots=True)
-class ServeOutput:
-    as_json: bool  # the announcement, for a program that waits for it
-    is_quiet: bool  # no announcement for people
-    log: LogOptions
+class ServeOrder:
+    """What was written on the command line; None where nothing was."""
+
+    config: Path | None = None
+    host: str | None = None
+    port: int | None = None
+    state_dir: Path | None = None
+    workers: str | None = None
+    as_json: bool = False  # the announcement, for a program that waits for it
+    opens: bool | None = None  # the page
+    log_level: LogLevel | None = None
+    log_format: LogFormat = LogFormat.TEXT
+    quiet: bool = False  # no announcement for people
+    addresses: tuple[str, ...] = ()
+    is_bare: bool = False
 
 
-def run_serve(flags: Flags, output: ServeOutput, opens_page: bool) -> None:
-    log_to_stderr(output.log)
-    loaded = load_config(flags)
+def run_serve(order: ServeOrder) -> None:
+    log_to_stderr(log_options(order.log_level, order.log_format, order.quiet))
+    opens_page = wants_page(order.opens, is_bare=order.is_bare)
+    loaded = load_config(
+        Flags(order.config, order.host, order.port, order.state_dir, order.addresses, order.workers)
+    )
 
     def on_ready(serving: Serving) -> None:
-        if output.as_json:
+        if order.as_json:
             _announce_json(serving)
-        elif output.is_quiet or output.log.format is LogFormat.JSON:
+        elif order.quiet or order.log_format is LogFormat.JSON:
             _announce_in_log(serving)
         else:
             _announce(serving)
