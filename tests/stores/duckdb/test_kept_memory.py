@@ -81,3 +81,23 @@ def test_what_was_read_of_other_days_is_let_go_when_nobody_reads_any_more(
     store.give_back()
     assert store.kept_bytes() < 3 * of_others // 4
     assert count(store) == (GROUPS + 1) * ROW_GROUP_ROWS
+
+
+def test_less_is_kept_once_all_is_stored_unless_somebody_reads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_memory, "_KEPT_ROWS", GROUPS * ROW_GROUP_ROWS)
+    store.give_back()
+    empty = store.kept_bytes()
+    write_row_group(store, 0)
+    written = store.kept_bytes()
+    with store.reading() as cursor:
+        cursor.execute("SELECT count(*) FROM rpc_events").fetchall()
+    store.give_back()
+    assert store.kept_bytes() == written  # who reads will read again
+    monkeypatch.setattr(kept_memory, "_KEPT_AFTER_READ_S", 0.0)
+    store.give_back()
+    assert store.kept_bytes() - empty < (written - empty) / 4
+    write_row_group(store, ROW_GROUP_ROWS)
+    assert store.kept_bytes() - empty > (written - empty) / 4  # between two batches of a round nothing is
+    assert count(store) == 2 * ROW_GROUP_ROWS

@@ -2,7 +2,8 @@
 
 DuckDB keeps what it wrote and read: blocks up to its limit of memory, and beside them, without any limit,
 what describes the row groups, some 100 bytes for each event. After so much a file is opened anew: that takes
-7 ms, and a checkpoint, which would come anyway.
+7 ms, and a checkpoint, which would come anyway. Once all that was journalled is stored, and nobody reads,
+an eighth of the rows is enough: the next ones may be long in coming.
 
 What was read of older files is kept some time after the last read. Whoever sorts and filters asks for the
 same columns again and again, and to read them anew costs as much CPU as the answer. Those files do not grow,
@@ -18,6 +19,7 @@ from callgate.recorder.stores.duckdb.library import duckdb
 
 _KEPT_ROWS = 32 * 1024
 _KEPT_BYTES = 24 * 1024 * 1024
+_LESS_WHEN_STORED = 8
 _KEPT_AFTER_READ_S = 30.0
 
 
@@ -38,12 +40,14 @@ class KeptMemory:
     def was_read(self, now_s: float) -> None:
         self._read_s = now_s
 
-    def is_newest_due(self, kept_bytes: int, now_s: float) -> bool:
+    def is_newest_due(self, kept_bytes: int, now_s: float, *, is_all_stored: bool = False) -> bool:
         """Whether the file that is written to is to be opened anew."""
         # A checkpoint writes row groups that are not full, and what fills them later writes them again.
         factor = 1 if self._is_whole else 2
         older_bytes = self._older_bytes if self._is_read(now_s) else 0
-        return self._rows >= factor * _KEPT_ROWS or kept_bytes - older_bytes >= factor * _KEPT_BYTES
+        less = _LESS_WHEN_STORED if is_all_stored and not self._is_read(now_s) else 1
+        is_long = self._rows * less >= factor * _KEPT_ROWS
+        return is_long or kept_bytes - older_bytes >= factor * _KEPT_BYTES
 
     def are_older_due(self, kept_bytes: int, now_s: float) -> bool:
         """Whether all others are, too. `kept_bytes`: without those of the newest."""

@@ -126,10 +126,10 @@ class Store:
                 self._attach_sealed(day)
                 self.changes += 1
 
-    def let_go(self) -> None:
+    def let_go(self, *, is_all_stored: bool = False) -> None:
         """Of what DuckDB keeps in memory, when that is much: files are closed and opened again. Not while
         anybody reads, as `seal`; it is tried again with the next rows. Raises duckdb.Error and OSError."""
-        if not self._kept.is_newest_due(self.kept_bytes(), time.monotonic()):
+        if not self._kept.is_newest_due(self.kept_bytes(), time.monotonic(), is_all_stored=is_all_stored):
             return
         with self._gate:
             if self._readers:
@@ -143,7 +143,7 @@ class Store:
 
     def give_back(self) -> None:
         """After a round: what was taken for its batches, if those were large."""
-        self.let_go()
+        self.let_go(is_all_stored=True)
         if self._kept.take_loose():
             give_back_memory()
 
