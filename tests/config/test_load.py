@@ -161,7 +161,7 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
 def test_specs_cannot_be_changed(load_text: LoadText) -> None:
     config = load_text("").config
     with pytest.raises(AttributeError):
-        config.server.audit_stderr = True
+        config.server.audit_stderr = True  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_file_is_searched_in_order(tmp_path: Path) -> None:

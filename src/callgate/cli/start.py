@@ -15,13 +15,11 @@ from callgate.cli.log import LogFormat, LogLevel
 from callgate.cli.terminal import run_program
 
 _COMPLETION = "_CALLGATE_COMPLETE"  # set where a shell asks what could be written
-_MAX_PORT = 65535
+_PORTS = range(65536)
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) <= _MAX_PORT):
-        raise ValueError(text)
-    return int(text)
+    return _PORTS.index(int(text.encode("ascii")))
 
 
 _WITH_VALUE: Mapping[str, tuple[str, Callable[[str], Any]]] = {

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import Any
 
-from callgate.config.reading.kinds import Schema
+from callgate.config.reading.kind import Schema
 from callgate.config.specs.config import Config
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

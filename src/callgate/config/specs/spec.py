@@ -11,7 +11,8 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Self, cast, dataclass_transform, get_type_hints
 
 from callgate.config.problem import Loc
-from callgate.config.reading.kinds import Found, Kind, Schema, Table, kind_of
+from callgate.config.reading.kind import Found, Kind, Schema, Table
+from callgate.config.reading.kinds import kind_of
 from callgate.config.reading.markers import NOTHING, WrittenKey, spec_key
 from callgate.config.reading.mistakes import INVALID, InvalidSpecError, Mistake, RefusedValueError
 
