@@ -3,8 +3,8 @@
 Rules
 1. A request may be begun here when it is a short POST to an MCP endpoint (`http.request_reader`, rule 4), of
    a session that is still open or of a modern client. That is decided once for all requests with one head.
-2. It must be a `tools/call`. A modern client's must carry no log level, and its envelope is read again only
-   when it is another one than in the request before. Whatever is refused or unusual is not begun: `mcp_http`
+2. It must be a `tools/call`. A modern client's envelope is read again only when it is another one than in the
+   request before. Whatever is refused or unusual is not begun: `mcp_http`
    answers it, which is the definition.
 3. The relay must take it as it is (`ports.Answerer.begin`). If it does not, the connection's task awaits the
    answer; among replicas `mcp_http` finds out first whose it is.
@@ -162,7 +162,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         return answer
 
     def _read(self, params: bytes) -> Envelope | None:
-        """None: it is refused, or says more than who asks."""
+        """None: it is refused."""
         peeked = peek(params)
         if http_rules.choose_era(self.visit.headers, peeked) is not Era.MODERN:
             return None
@@ -171,7 +171,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
         except CallerError:
             return None
         self.client = name_client(envelope, self.visit.headers, self.visit.request.peer)
-        return None if envelope.log_level else envelope
+        return envelope
 
 
 class _Answer(msgspec.Struct, eq=False):

@@ -3,9 +3,10 @@
 A task, its coroutines and a future cost more than everything else that is done for such a call.
 
 Rules
-1. A call is plain when its tool is known and allowed as it is, and its server takes it at once, in whichever
-   era. Everything else takes the general path (`Relay.answer_generally`), which is the definition: a plain
-   call is recorded and answered exactly as there. Who answers by a task begins it too, and awaits it.
+1. A call is plain when its tool is known and allowed as it is, its server takes it at once, in whichever era,
+   and its client wants no log of it: the server may have to be told the level first. Everything else takes
+   the general path (`Relay.answer_generally`), which is the definition: a plain call is recorded and answered
+   exactly as there. Who answers by a task begins it too, and awaits it.
 2. When the server says something before its answer, or asks for input, the general path goes on with it.
 3. With `sync = "reply"` the answer leaves when its row is in the journal, as always.
 4. Otherwise the answers of one turn of the loop leave together when it is over. uvloop writes what was sent
@@ -90,7 +91,8 @@ class PlainCalls:
     def begin(self, arrival: Arrival, tool_name: str, receiver: PlainReceiver) -> "BegunToolCall | None":
         """Implements `ports.Answerer.begin`."""
         gate = self.record_gate
-        if gate is not None and gate.refuses and gate.is_refusing:
+        is_refusing = gate is not None and gate.refuses and gate.is_refusing
+        if is_refusing or arrival.envelope.log_level is not None:
             return None
         now_s, now_mono = time.time(), time.monotonic()
         session = arrival.session
