@@ -24,7 +24,8 @@ _NAME = re.compile(r"(?:([A-Za-z0-9_]+)\.)?([A-Za-z0-9_]+)")
 # do so, in whose place only `default(…)` is shown. Without a row there is no table.
 _IS_BASE_SQL = """
 SELECT MIN(table_type = 'BASE TABLE') AND NOT EXISTS (
-    SELECT 1 FROM information_schema.columns WHERE {place} AND (generation_expression LIKE '%@%' OR generation_expression LIKE '%default(%')
+    SELECT 1 FROM information_schema.columns
+    WHERE {place} AND (generation_expression LIKE '%@%' OR generation_expression LIKE '%default(%')
 ) FROM information_schema.tables WHERE {place}
 """
 

@@ -1,4 +1,4 @@
-"""Our own questions: which of several servers behind one address this is, ending a session there, its role."""
+"""Our own questions: which of several servers behind an address this is, ending a session there, its role."""
 
 from contextlib import suppress
 
