@@ -45,8 +45,11 @@ def mariadb_server(*options: str) -> Iterator[Database]:
     with folders.run_folder(place, account) as folder:
         sockets = folders.socket_folder_of(folder)
         data, readable, first_statements = folder / "data", folder / "files", folder / "first.sql"
+        temporary = folder / "temporary"
         folders.copy(_template(server, place, account), data, account)
         readable.mkdir()
+        temporary.mkdir()
+        account.own(temporary)
         password = secrets.token_hex(8)
         first_statements.write_text(
             "CREATE DATABASE IF NOT EXISTS callgate;\n"
@@ -60,6 +63,7 @@ def mariadb_server(*options: str) -> Iterator[Database]:
                 "--no-defaults",
                 f"--user={account.name}",  # as root it starts only when told so
                 f"--datadir={data}",
+                f"--tmpdir={temporary}",  # one that starts deletes the temporary tables of all that share it
                 f"--socket={sockets / 'mariadb.sock'}",
                 f"--pid-file={folder / 'pid'}",
                 f"--init-file={first_statements}",

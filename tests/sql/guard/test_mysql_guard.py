@@ -137,6 +137,9 @@ def test_a_write_knows_its_tables_and_not_their_aliases(sql: str, tables: tuple[
 @pytest.mark.parametrize(
     "sql",
     [
+        "WITH Orders AS (SELECT 1 AS a) SELECT * FROM orders",  # letter for letter, says MySQL
+        "WITH Orders AS (SELECT 1 AS a) SELECT /* not plain */ * FROM orders",
+        "WITH `Orders` AS (SELECT 1 AS a) SELECT * FROM (SELECT * FROM `orders`) x",
         "SELECT * FROM orders",
         "DESCRIBE orders",
         "SHOW COLUMNS FROM orders",

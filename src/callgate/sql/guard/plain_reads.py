@@ -97,7 +97,7 @@ class _Reader(PlainExpressions):
     def __init__(self, tokens: list[str], telling: Telling) -> None:
         super().__init__(tokens, telling)
         self._tokens = tokens
-        self._ctes: set[str] = set()  # that are known here, in upper case
+        self._ctes: dict[str, str] = {}  # that are known here: in upper case, and as written
         self.tables: list[tuple[int, str]] = []  # how deep and as written, without the names of CTEs
 
     def statement(self) -> None:
@@ -109,7 +109,7 @@ class _Reader(PlainExpressions):
             raise NotPlain
 
     def _cte(self) -> None:
-        name = self._words[self._at]
+        name, written = self._words[self._at], self._tokens[self._at]
         self._name()
         self._take("AS")
         self._take("(")
@@ -117,7 +117,7 @@ class _Reader(PlainExpressions):
         self._take(")")
         if name in self._ctes:
             raise NotPlain
-        self._ctes.add(name)
+        self._ctes[name] = written
 
     def _query(self) -> None:
         self._select()
@@ -191,8 +191,11 @@ class _Reader(PlainExpressions):
         else:
             first = self._at
             self._dotted()
-            if self._at > first + 1 or self._words[first] not in self._ctes:
+            cte = self._ctes.get(self._words[first]) if self._at == first + 1 else None
+            if cte is None:
                 self.tables.append((self._depth, "".join(self._tokens[first : self._at])))
+            elif cte != self._tokens[first]:  # to MySQL it may be a table
+                raise NotPlain
         self._alias()
 
     def _clauses(self) -> None:

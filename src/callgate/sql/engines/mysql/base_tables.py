@@ -20,10 +20,12 @@ _REFRESHED_AFTER_S = 5.0
 _REMEMBERED = 1_000  # callers choose the names
 _MOST_TABLES = 8  # of one statement: each that is not known costs a question
 _NAME = re.compile(r"(?:([A-Za-z0-9_]+)\.)?([A-Za-z0-9_]+)")
-# A computed column of MariaDB's may read and set variables of the session. Without a row there is no table.
+# A computed column of MariaDB's may read and set variables of the session, or have another column's DEFAULT
+# do so, in whose place only `default(…)` is shown. Without a row there is no table.
 _IS_BASE_SQL = """
 SELECT MIN(table_type = 'BASE TABLE') AND NOT EXISTS (
-    SELECT 1 FROM information_schema.columns WHERE {place} AND generation_expression LIKE '%@%'
+    SELECT 1 FROM information_schema.columns
+    WHERE {place} AND (generation_expression LIKE '%@%' OR generation_expression LIKE '%default(%')
 ) FROM information_schema.tables WHERE {place}
 """
 

@@ -144,6 +144,12 @@ def called(tokens: Tokens, at: int) -> str:
     return token.name
 
 
+def fold_name(name: str, *, is_quoted: bool) -> str:
+    """MariaDB takes `t` for the CTE `T`. MySQL may not, where names of tables have a case: so a name that is
+    written otherwise counts as a table's."""
+    return name
+
+
 def names_columns(tokens: Tokens, at: int, verb: str) -> bool:
     """A name before ( that calls nothing: a derived table's column list, or the target of a short INSERT."""
     before = tokens[at - 1] if at else None

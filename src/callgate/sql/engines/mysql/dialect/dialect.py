@@ -56,6 +56,7 @@ GRAMMAR = Grammar(
     check_tokens=checks.check_tokens,
     called=checks.called,
     names_columns=checks.names_columns,
+    fold_name=checks.fold_name,
     locks_in_write_mode=True,
 )
 

@@ -147,7 +147,8 @@ class MySqlConnection:
             return result
         if not is_resetting:
             self._wire.send(*reset.commands)
-        self._is_clean = await reset.is_done()
+        is_suspect = failed is not None or not is_as_pinned(self._wire.status())
+        self._is_clean = await reset.is_done(is_suspect=is_suspect)
         if failed is not None:
             raise failed
         return result
@@ -155,7 +156,7 @@ class MySqlConnection:
     async def _run_in_transaction(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         results: list[StatementResult] = []
         failed: StatementFailed | None = None
-        is_resetting = False
+        is_resetting = is_suspect = False
         before = self._begin
         if before and len(statements) == 1 and statements[0].plans_write:
             before = packets.query(BEGIN_PLAN)
@@ -180,6 +181,7 @@ class MySqlConnection:
                 break
             before = self._again
             results.append(rows.told(statement, started))
+            is_suspect = is_suspect or not rows.is_at_end or self._wire.has_changed_session()
             if not rows.is_at_end:
                 await self._leave_rest(is_last=is_last)
                 if is_last:
@@ -189,7 +191,7 @@ class MySqlConnection:
                 break
         if not is_resetting:
             self._wire.send(*self._session_reset.commands)
-        self._is_clean = await self._session_reset.is_done()
+        self._is_clean = await self._session_reset.is_done(is_suspect=is_suspect or failed is not None)
         if failed is not None:
             raise failed
         return tuple(results)

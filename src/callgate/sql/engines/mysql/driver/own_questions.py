@@ -1,4 +1,4 @@
-"""Our own questions: which of several servers behind one address this is, and ending a session there."""
+"""Our own questions: which of several servers behind an address this is, ending a session there, its role."""
 
 from contextlib import suppress
 
@@ -13,6 +13,8 @@ from callgate.sql.guard.policy import Limits
 from callgate.sql.settings import ServerAddress
 
 _WHICH_SQL = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id), @@global.read_only"
+_ROLE_SQL = "SELECT CURRENT_ROLE()"
+_FIRST_MYSQL_WITH_ROLES = (8, 0)
 # Proxies that go round reach each of so many servers.
 _KILL_TRIES = 8
 # No limit of the operator's may leave out one of the names that the guard has to know.
@@ -32,6 +34,17 @@ async def which_server(wire: MySqlWire) -> tuple[Cell, bool]:
     except ServerError:  # another program that speaks MySQL's protocol
         return None, True
     return name, str(read_only) in ("0", "OFF")
+
+
+async def current_role(wire: MySqlWire) -> Cell:
+    """None: it has none, or the server knows no roles (there the name could be that of a stored function)."""
+    if not wire.greeting.is_mariadb and wire.greeting.version < _FIRST_MYSQL_WITH_ROLES:
+        return None
+    try:
+        ((role,),) = await ask(wire, _ROLE_SQL)
+    except ServerError:
+        return None
+    return role
 
 
 async def kill(how: str, connection_id: int, server: Cell, address: ServerAddress, way: Way) -> None:

@@ -79,8 +79,14 @@ def pins_of(
         "innodb_lock_wait_timeout": lock_wait_s,
     }
     if tracks_state:
-        # That anything was changed is enough: not which variable, and to what.
-        variables |= {"session_track_state_change": 1, "session_track_system_variables": ""}
+        # That anything was changed is enough: not which variable, and to what. A function of a view could
+        # silence the first tracker and then change the session, so each of the first two watches over the
+        # other one. `SET TRANSACTION READ WRITE` changes no variable: only the third one tells.
+        variables |= {
+            "session_track_state_change": 1,
+            "session_track_system_variables": "session_track_state_change",
+            "session_track_transaction_info": "CHARACTERISTICS",
+        }
     if is_mariadb:
         variables["max_statement_time"] = timeout_s + _NATIVE_MARGIN_S
     else:

@@ -3,15 +3,20 @@
 They follow each call that takes the long way, in the same write. For a plain read they are only owed
 (`short_way`). Then they are sent behind the last of so many reads, when so many milliseconds have passed,
 before anything that takes the long way, and before a question of our own.
+
+MariaDB's reset leaves the role as it is, and a function of a view may say SET ROLE. So a session whose
+statement failed, or changed something, is used again only if its role is the one that it began with.
 Counterpart: `connection`, in which calls run.
 """
 
 import asyncio
 from collections.abc import Callable
 
+from callgate.sql.drivers.driver import Cell
 from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.engines.mysql.driver import packets
+from callgate.sql.engines.mysql.driver.own_questions import current_role
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
 
 _MOST_READS = 16
@@ -26,6 +31,7 @@ class SessionReset:
         self.commands: tuple[bytes, ...] = ()
         # What the server last said to them, packet for packet: most often it says the same again.
         self._answered_by = b""
+        self._role: Cell = None
         self._reads = 0  # for which it is owed
         self.is_unread = False  # it was sent while no call ran, and its answers are not read yet
         self._timer: asyncio.TimerHandle | None = None
@@ -34,7 +40,9 @@ class SessionReset:
         """For the first time; what the server said to the pins. Raises `ServerError`."""
         self.commands = (packets.RESET_CONNECTION, packets.query(pins_sql))
         self._wire.send(*self.commands)
-        return await self._answers()
+        said = await self._answers()
+        self._role = await current_role(self._wire)
+        return said
 
     @property
     def is_owed(self) -> bool:
@@ -62,16 +70,18 @@ class SessionReset:
         if not await self.is_done():
             raise ConnectionLost
 
-    async def is_done(self) -> bool:
-        """Its answers are awaited. False: the session is not to be used again."""
+    async def is_done(self, *, is_suspect: bool = False) -> bool:
+        """Its answers are awaited. False: the session is not to be used again.
+
+        `is_suspect`: its statement may have changed the role.
+        """
         self._reads = 0
-        if self._wire.takes(self._answered_by):
-            return True
-        try:
-            await self._answers()
-        except ServerError:
-            return False
-        return True
+        if not self._wire.takes(self._answered_by):
+            try:
+                await self._answers()
+            except ServerError:
+                return False
+        return not is_suspect or await current_role(self._wire) == self._role
 
     def close(self) -> None:
         if self._timer is not None:

@@ -15,7 +15,7 @@ Even then a reset is owed (`session_reset`). A stopped, failed or unfinished sta
 from collections.abc import Sequence
 
 from callgate.sql.engines.mysql.base_tables import Ask, BaseTables
-from callgate.sql.engines.mysql.driver.status import STATE_CHANGED, read_status
+from callgate.sql.engines.mysql.driver.status import has_changed_session
 from callgate.sql.guard.judgement import Statement
 
 
@@ -26,7 +26,7 @@ class ShortWay:
 
     def open(self, said_to_pins: bytes) -> None:
         """The session is read-only, and no proxy is known to stand before the server."""
-        self._is_open = bool(read_status(said_to_pins, is_eof=False) & STATE_CHANGED)
+        self._is_open = has_changed_session(said_to_pins, is_eof=False)
 
     def takes(self, statements: Sequence[Statement]) -> bool | None:
         """None: as far as its tables are base tables, which are to be learned."""

@@ -11,7 +11,7 @@ from callgate.sql.drivers.network.server import ServerError
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost, OpenStream, open_stream
 from callgate.sql.engines.mysql.driver import login, packets
 from callgate.sql.engines.mysql.driver.packets import Greeting, Login
-from callgate.sql.engines.mysql.driver.status import read_status
+from callgate.sql.engines.mysql.driver.status import has_changed_session, read_status
 from callgate.sql.settings import ServerAddress, TlsMode
 
 _OK = 0x00
@@ -113,6 +113,10 @@ class MySqlWire:
     def status(self) -> int:
         """Of the session, as the server said at the end of the last statement."""
         return read_status(self._end, is_eof=not self.ends_with_ok)
+
+    def has_changed_session(self) -> bool:
+        """Whether the last statement did, as the server said at its end."""
+        return has_changed_session(self._end, is_eof=not self.ends_with_ok)
 
     async def packet(self) -> bytes:
         """For small ones; rows are read where they lie."""
