@@ -3,11 +3,12 @@
 import importlib.util
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from callgate.sql.drivers.network import cut_rows
@@ -102,6 +103,36 @@ def test_whole_rows_become_their_cells_and_the_rest_is_left(loop: str, pack: Pac
         assert cut(buffer, len(buffer) - 1, 10, 1000, COLUMNS)[0] == wanted[:2]
         assert cut(buffer, len(buffer), 1, 1000, COLUMNS)[0] == wanted[:1]
         assert cut(buffer, len(buffer), 10, 300, COLUMNS)[0] == wanted[:2]
+
+
+@LOOPS
+@given(st.text("0123456789-+_ \u0660", max_size=22))
+@example("")
+@example("-")
+@example("-0")
+@example("007")
+@example("9" * 18)
+@example("-" + "9" * 18)
+@example("9223372036854775807")
+@example("-9223372036854775808")
+@example("9223372036854775808")
+@example("1" + "0" * 18)
+def test_an_integer_is_what_python_reads(loop: str, pack: Pack, text: str) -> None:
+    buffer = pack([b"", text.encode(), b""])
+    wanted: object = ValueError
+    with suppress(ValueError):
+        wanted = [("", int(text.encode()), "")], len(buffer)
+    for module in (cut_rows, PLAIN):
+        assert outcome(getattr(module, loop), buffer, len(buffer), 10, 1000) == wanted
+
+
+@LOOPS
+@given(st.binary(max_size=40))
+def test_a_text_is_what_its_column_decodes(loop: str, pack: Pack, raw: bytes) -> None:
+    buffer = pack([raw, b"1", b""])
+    for module in (cut_rows, PLAIN):
+        cells = [(Text.decode(raw), 1, "")]
+        assert outcome(getattr(module, loop), buffer, len(buffer), 10, 1000) == (cells, len(buffer))
 
 
 @pytest.mark.parametrize("loop", ["lenenc_rows", "int32_rows"])
