@@ -31,9 +31,7 @@ async def ask(
     gateway: GatewayProcess, path: str, token: str | None, body: dict[str, Any] | None = None
 ) -> tuple[int, Any]:
     method, raw = ("get", None) if body is None else ("post", json.dumps(body).encode())
-    status, told = await asyncio.to_thread(
-        send, gateway.announced["url"] + path, method, token or "", raw
-    )
+    status, told = await asyncio.to_thread(send, gateway.announced["url"] + path, method, token or "", raw)
     return status, json.loads(told) if isinstance(told, bytes) else told
 
 
