@@ -1,4 +1,4 @@
-"""However many ask for a reload: the file is read once for all who wait."""
+"""However many ask for a reload: the file is read once for all who wait. Workers look together."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from callgate.app import reload as reloading
-from callgate.app.reload import Reloader
+from callgate.app.reload import Reloader, until_next_look_s
 from callgate.app.setup.setup_problems import load_and_check
 from callgate.config.load import Loaded
 from callgate.config.sources.flags import Flags
@@ -43,3 +43,10 @@ async def test_a_thousand_who_ask_at_once_share_one_reading_and_those_who_come_m
     assert {news.version for news in await asyncio.gather(*first)} == {1}
     assert {news.version for news in await asyncio.gather(*then)} == {2}
     assert len(readings) == len(taken) == 2
+
+
+def test_processes_that_began_at_any_moment_look_in_the_same_one() -> None:
+    began_s = [1_795_000_000.0 + part / 7 for part in range(7)]
+    looks = {began + until_next_look_s(began) for began in began_s}
+    assert {round(look, 3) for look in looks} == {1_795_000_001.0}
+    assert until_next_look_s(1_795_000_001.0) == 1.0, "no look twice"

@@ -47,6 +47,11 @@ def test_what_was_put_is_there_until_it_is_removed(state: StateDb) -> None:
     assert state.secret("shop") is None
 
 
+def test_nothing_is_removed_where_nothing_was_ever_kept(tmp_path: Path) -> None:
+    assert not StateDb(tmp_path / "never").remove_secret("shop")
+    assert not (tmp_path / "never").exists()
+
+
 def test_every_form_of_a_definition_is_kept_until_it_is_forgotten(state: StateDb) -> None:
     old, new = (Definition("git", "tool", "log", digest, digest.encode()) for digest in ("old", "new"))
     elsewhere = Definition("web", "tool", "log", "old", b"{}")

@@ -4,8 +4,8 @@ Rules
 1. The new configuration is read and checked whole. With any problem, also a file that is gone, the old one is
    served on, and `/healthz`, the API, the event stream and the log say so.
 2. What differs is taken over (`take_over`). What cannot be is named, and waits for a new start.
-3. The file is looked at each second, and read when it rests: a program may be writing it. SIGHUP and the API
-   read it at once.
+3. The file is looked at when a second of the wall clock begins, so that all workers of one machine look
+   together. It is read when it rests: a program may be writing it. SIGHUP and the API read it at once.
 4. One is taken over at a time. Whoever asks meanwhile waits for the next one, which all of them share:
    however often a file changes, the work is bounded, and the last state wins.
 """
@@ -14,6 +14,7 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +44,11 @@ def reload_signals() -> tuple[int, ...]:
     means that we end."""
     is_at_terminal = bool(sys.stdin) and not sys.stdin.closed and sys.stdin.isatty()
     return () if is_at_terminal else (signal.SIGHUP,)
+
+
+def until_next_look_s(now_s: float) -> float:
+    """`now_s`: of the wall clock, which all processes of a machine share. They look in the same moment."""
+    return _LOOK_EVERY_S - now_s % _LOOK_EVERY_S
 
 
 class Reloader:
@@ -75,7 +81,7 @@ class Reloader:
         """Until it is cancelled. `asked`: to look at once."""
         while True:
             try:
-                await asyncio.wait_for(asked.wait(), _LOOK_EVERY_S)
+                await asyncio.wait_for(asked.wait(), until_next_look_s(time.time()))
             except TimeoutError:
                 if _state_of(self._paths) == self._seen:
                     continue

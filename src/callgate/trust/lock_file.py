@@ -10,6 +10,7 @@ Rules
    other (`flock` of the folder): no process loses another's entries.
 """
 
+import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -103,7 +104,8 @@ class LockFile:
     def change(self, change: Callable[[Lock], Lock]) -> Lock:
         """Reads, changes and writes it, alone. Raises LockProblemError."""
         try:
-            written = self.path.resolve()  # a link stays one
+            # A link stays one. Of a link to itself `resolve` raises no OSError.
+            written = Path(os.path.realpath(self.path))
             with alone_in(written.parent):
                 before = self.read()
                 after = change(before)

@@ -94,7 +94,7 @@ class StateDb:
 
     def remove_secret(self, name: str) -> bool:
         """Whether there was one."""
-        return self._write("DELETE FROM secrets WHERE name = ?", [(name,)]) > 0
+        return self.path.exists() and self._write("DELETE FROM secrets WHERE name = ?", [(name,)]) > 0
 
     # ---- definitions
 

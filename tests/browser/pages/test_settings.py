@@ -140,6 +140,33 @@ async def test_who_comes_second_is_told_and_sees_what_the_file_says_now(
     assert 'keep = "9d"' in file_of(edited)
 
 
+async def test_a_file_that_is_broken_by_hand_is_told_on_every_page_until_it_is_mended(
+    page: Page, edited: Stage, watch: PageWatch
+) -> None:
+    watch.tolerate("422")
+    file, good = edited.gateway.state / "callgate.toml", file_of(edited)
+    await page.goto(f"{edited.url}/servers")
+    await expect(page.locator("[data-server=tickets]")).to_be_visible()
+    file.write_text(good + "[record\n")
+    badge = page.get_by_test_id("top-config")
+    await expect(badge).to_be_visible()
+    await expect_nothing_serious_in_either_theme(page)
+    await badge.click()
+    await expect(page.get_by_test_id("config-problem")).to_contain_text("line")
+    row = setting(page, "record.keep")
+    await row.get_by_test_id("edit-setting").click()
+    await row.get_by_role("textbox").fill("9d")
+    await row.get_by_test_id("check-setting").click()
+    await expect(row.get_by_test_id("config-trouble")).to_have_attribute("data-code", "caller.bad_config")
+    await expect(page.get_by_test_id("config-problem")).to_be_in_viewport()
+    file.write_text(good)
+    await expect(page.get_by_test_id("config-problem")).to_have_count(0)
+    await expect(badge).to_have_count(0)
+    await row.get_by_test_id("check-setting").click()
+    await row.get_by_test_id("save-setting").click()
+    await expect(page.get_by_test_id("config-saved")).to_be_in_viewport()
+
+
 async def test_who_only_watches_is_offered_no_change(page: Page, tmp_path: Path, watch: PageWatch) -> None:
     watch.tolerate("401")
     more = f'[principals.watcher]\ntoken = "{WATCHER}"\nrole = "watch"\n'

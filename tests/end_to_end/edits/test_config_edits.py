@@ -203,6 +203,21 @@ async def test_all_problems_are_told_with_their_keys_and_nothing_is_written(gate
     assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
 
 
+@pytest.mark.parametrize("broken", ["[record\n", "\x00", "version = 1\nversion = 1\n"])
+async def test_a_file_that_cannot_be_read_is_not_changed_and_its_problem_is_told(
+    gateway: GatewayProcess, broken: str
+) -> None:
+    file, digest = gateway.state / "callgate.toml", (await get(gateway))["digest"]
+    file.write_text(broken)
+    told = await get(gateway)
+    assert told["problem"]
+    for known in (digest, told["digest"]):
+        status, answer = await patch(gateway, {"set": {"record.keep": "9d"}}, known)
+        assert (status, answer["code"]) == (422, "caller.bad_config")
+        assert answer["problems"][0]["key_path"] == "callgate.toml"
+    assert file.read_text() == broken
+
+
 async def test_no_secret_is_in_an_answer_the_record_or_the_log(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(ODD.replace('A="1"', f'A_TOKEN="{SECRET}"'))
     log = tmp_path / "log"

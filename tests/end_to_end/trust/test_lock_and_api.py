@@ -131,3 +131,51 @@ async def test_a_lock_that_somebody_else_wrote_is_taken_over_while_the_gateway_r
             return (await gateway.get("/api/v1/tools"))["tools"] == []
 
         await until(is_gone)
+
+
+@pytest.mark.parametrize("how", ["twice", "merge", "another's file", "a loop", "a device"])
+async def test_a_lock_that_is_broken_while_the_gateway_runs_is_told_and_not_written(
+    tmp_path: Path, how: str
+) -> None:
+    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
+    actor.offer(tools=[ADD])
+    write_config(tmp_path, actor)
+    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
+    lock, private = tmp_path / "callgate.lock", tmp_path / "private"
+    whole = lock.read_text()
+    private.write_text("somebody's own words\n")
+    draft = tmp_path / "draft"
+    match how:
+        case "twice":
+            draft.write_text(whole.replace("[servers.one]\n", "[servers.one]\n[servers.one]\n"))
+        case "merge":
+            draft.write_text(f"<<<<<<< HEAD\n{whole}=======\n{whole}>>>>>>> other\n")
+        case "another's file":
+            draft.symlink_to(private)
+        case "a loop":
+            draft.symlink_to(lock)
+        case _:
+            draft.symlink_to("/dev/zero")
+    async with running_gateway(tmp_path) as gateway:
+
+        async def offered() -> int:
+            return len((await gateway.get("/api/v1/tools"))["tools"])
+
+        async def is_offered() -> bool:
+            return await offered() == 1
+
+        async def is_told() -> bool:
+            return (await gateway.get("/api/v1/trust"))["problem"] is not None
+
+        await until(is_offered)
+        draft.replace(lock)
+        await until(is_told)
+        assert await offered() == 1, "what was accepted before"
+        url = f"{gateway.announced['url']}/api/v1/trust/one/block"
+        named = {"items": [{"kind": "tool", "name": "add"}]}
+        status, problem = await asyncio.to_thread(_post, url, named)
+        assert (status, problem["code"]) == (409, "setup.lock")
+        assert private.read_text() == "somebody's own words\n"
+        lock.unlink()
+        lock.write_text(whole)
+        assert (await asyncio.to_thread(_post, url, named))[0] == 200, "it is whole again"

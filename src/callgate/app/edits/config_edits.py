@@ -108,7 +108,10 @@ class FileEdits:
         return FileEdit(new_file_path(), None)
 
     def _change(self, change: ConfigChange, digest: str, *, dry_run: bool, is_local: bool) -> ChangedConfig:
-        edit = self._edit(self._find())
+        try:
+            edit = self._edit(self._find())
+        except ConfigProblems as found:
+            raise bad_config(found, "Mend the file with an editor first. It cannot be read") from None
         if edit.digest != digest:
             raise CallerError(
                 CALLER_STALE,

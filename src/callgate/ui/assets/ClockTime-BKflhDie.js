@@ -1,1 +1,0 @@
-import{M as e,Q as t,T as n,Y as r,b as i}from"./vue-BlBMXoHh.js";import{I as a,V as o,z as s}from"./parts-yRacxqKn.js";var c=[`datetime`,`title`],l=n({__name:`ClockTime`,props:{at:{},hour:{type:Boolean}},setup(n){return(l,u)=>(e(),i(`time`,{class:`font-mono tabular-nums`,datetime:n.at??void 0,title:r(o)(n.at)},t(n.hour?r(s)(n.at):r(a)(n.at)),9,c))}});export{l as t};

@@ -1,0 +1,1 @@
+import{$ as e,E as t,N as n,X as r,x as i}from"./vue-BicrGcSn.js";import{I as a,V as o,z as s}from"./parts-CDYO-Sbj.js";var c=[`datetime`,`title`],l=t({__name:`ClockTime`,props:{at:{},hour:{type:Boolean}},setup(t){return(l,u)=>(n(),i(`time`,{class:`font-mono tabular-nums`,datetime:t.at??void 0,title:r(o)(t.at)},e(t.hour?r(s)(t.at):r(a)(t.at)),9,c))}});export{l as t};

@@ -1,1 +1,0 @@
-import{pt as e}from"./parts-yRacxqKn.js";var t=e({name:`list-filter`,size:24,node:[[`path`,{d:`M2 5h20`,key:`1fs1ex`}],[`path`,{d:`M6 12h12`,key:`8npq4p`}],[`path`,{d:`M9 19h6`,key:`456am0`}]]});export{t};
