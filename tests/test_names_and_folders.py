@@ -18,7 +18,6 @@ SMALL_LINES = 60
 BORDERS = {
     "__main__": "the entry point of `python -m callgate`",
     "cli.safe_console": "imports rich, which takes long: `terminal` imports it when it prints",
-    "cli.commands.stdio_command": "imported when `callgate stdio` runs, which must start fast",
     "sql.engines.duckdb.dialect.tree": "imports sqlglot, which takes 95 ms: `grammar` imports it when needed",
     "sql.engines.duckdb.engine": "the engine's one value, found by the name of its folder",
     "sql.engines.mysql.engine": "the engine's one value, found by the name of its folder",

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from callgate.config.draft import Draft
-from callgate.config.problem import ConfigProblem, Loc, key_path
-from callgate.config.problems.explain import problems_of
-from callgate.config.reading.mistakes import InvalidSpecError
+from callgate.config.problem import ConfigProblem, Loc, key_path, shown
+from callgate.config.reading.mistakes import InvalidSpecError, Mistake
 from callgate.config.specs.config import (
     Config,
     McpServerSpec,
@@ -21,7 +20,7 @@ from callgate.config.specs.config import (
     ToolSpec,
 )
 from callgate.config.specs.spec import known_keys
-from callgate.model.near_miss import did_you_mean
+from callgate.model.near_miss import did_you_mean, nearest
 
 _SpecT = TypeVar("_SpecT", bound=Spec)
 
@@ -93,7 +92,7 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: ParsedConfig) -> _S
     try:
         made = spec.read(cast("dict[str, Any]", raw))
     except InvalidSpecError as error:
-        parsed.problems += problems_of(error, loc, draft)
+        parsed.problems += _problems_of(error, loc, draft)
         return None
     made.remember_written(draft.written_in(loc))
     return made
@@ -117,3 +116,45 @@ def _named(spec: type[_SpecT], draft: Draft, name: str, parsed: ParsedConfig) ->
         return {}
     found = {one: _one(spec, draft, (name, one), parsed) for one in cast("dict[str, Any]", raw)}
     return {one: made for one, made in found.items() if made is not None}
+
+
+def _problems_of(error: InvalidSpecError, at: Loc, draft: Draft) -> list[ConfigProblem]:
+    """The problems of one table at `at`, without those that follow from something already reported."""
+    unknown = [one for one in error.mistakes if one.kind == "unknown"]
+    misspelt = {(*one.at[:-1], nearest(str(one.at[-1]), one.words)) for one in unknown}
+    found: list[ConfigProblem] = []
+    for mistake in error.mistakes:
+        loc = _within(draft.tree, at + mistake.at)
+        # `typ` for `type` is one mistake: the unknown key says so, the missing one need not.
+        if draft.is_broken(loc) or (mistake.kind == "missing" and mistake.at in misspelt):
+            continue
+        problem = ConfigProblem(draft.path_of(loc), *_explain(mistake, is_filled_in=loc in draft.substituted))
+        if problem not in found:
+            found.append(problem)
+    return found
+
+
+def _explain(mistake: Mistake, *, is_filled_in: bool) -> tuple[str, str]:
+    """What a variable or a file holds is not repeated."""
+    message, hint = mistake.message, mistake.hint
+    if is_filled_in and mistake.kind in ("refused", "choice"):
+        message = message.replace(shown(mistake.value), "the value")
+    if mistake.kind == "unknown":
+        hint = did_you_mean(str(mistake.at[-1]), mistake.words) or f"Known keys: {', '.join(mistake.words)}."
+    elif mistake.kind == "choice" and isinstance(mistake.value, str) and not is_filled_in:
+        hint = did_you_mean(mistake.value, mistake.words)
+    return message, hint
+
+
+def _within(tree: Any, loc: Loc) -> Loc:
+    """The part of the loc that exists in what was written: a plain token has no key `token`."""
+    kept: list[str | int] = []
+    for part in loc:
+        if isinstance(tree, dict):
+            tree = cast("dict[Any, Any]", tree).get(part)
+        elif isinstance(tree, list) and isinstance(part, int):
+            tree = cast("list[Any]", tree)[part]
+        else:
+            break
+        kept.append(part)
+    return tuple(kept)

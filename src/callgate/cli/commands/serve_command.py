@@ -1,11 +1,13 @@
 """`callgate serve`: run the gateway and tell the person at the terminal what it does."""
 
 import logging
+import os
 import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,6 @@ from callgate.app.serve import Serving, serve
 from callgate.app.setup.loading import load_config
 from callgate.cli.config_origin import origin_in_words
 from callgate.cli.log import LogFormat, LogLevel, log_options, log_to_stderr
-from callgate.cli.open_page import open_page, wants_page
 from callgate.cli.terminal import Exit, print_json_line, stderr
 from callgate.config.load import Loaded
 from callgate.config.mcp_clients import Door, claude_code_command
@@ -30,6 +31,9 @@ _log = logging.getLogger(__name__)
 
 _MAX_NOTES = 20
 _MARKS = {State.UP: "[green]●[/]", State.STARTING: "[dim]○[/]", State.DOWN: "[red]✗[/]"}
+# Set where nobody sits in front of a screen, or sits in front of another machine's.
+_ELSEWHERE = ("CI", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 _SAMPLE = "'query=SELECT count(*) FROM shop.orders'"
 
 
@@ -66,7 +70,7 @@ def run_serve(order: ServeOrder) -> None:
         else:
             _announce(serving)
         if opens_page and not serving.url.startswith(UNIX):
-            open_page(f"{serving.url}/")
+            _open_page(f"{serving.url}/")
 
     if _run(loaded, on_ready) == signal.SIGINT:
         sys.exit(Exit.INTERRUPTED)
@@ -185,3 +189,23 @@ def _announce_json(serving: Serving) -> None:
         "notes": _notes(serving),
     }
     print_json_line(body)
+
+
+def wants_page(asked: bool | None, is_bare: bool) -> bool:
+    """`asked`: --open or --no-open, None for neither. Unasked only bare `callgate` opens it: a newcomer's."""
+    if asked is not None:
+        return asked
+    return is_bare and sys.stdin.isatty() and sys.stderr.isatty() and has_screen(os.environ, sys.platform)
+
+
+def has_screen(environment: Mapping[str, str], platform: str) -> bool:
+    if any(environment.get(name) for name in _ELSEWHERE):
+        return False
+    return platform == "darwin" or any(environment.get(name) for name in _SCREENS)
+
+
+def _open_page(url: str) -> None:
+    """In a thread of its own: some browsers are waited for. That none could be started is no error."""
+    import webbrowser  # not above: a gateway without a person at it does without
+
+    threading.Thread(target=webbrowser.open, args=(url,), name="open page", daemon=True).start()

@@ -38,7 +38,7 @@ class Kind(ABC):
         """JSON Schema; tables are put among the named ones."""
 
 
-class Table(ABC):
+class KeyTable(ABC):
     """A spec, as far as the key that holds it needs to know."""
 
     @classmethod

@@ -5,7 +5,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from callgate.config.problem import Loc, shown
-from callgate.config.reading.kind import PLAIN_KINDS, Found, Kind, Schema, Table
+from callgate.config.reading.kind import PLAIN_KINDS, Found, KeyTable, Kind, Schema
 from callgate.config.reading.markers import After, Before, Bounds, Described, ReadBy, ShownBy
 from callgate.config.reading.mistakes import INVALID, Mistake, RefusedValueError
 
@@ -32,7 +32,7 @@ def _plain_kind_of(annotation: Any) -> Kind:
         return _List(kind_of(args[0]))
     if origin is Mapping:
         return _Named(kind_of(args[0]), kind_of(args[1]))
-    if issubclass(annotation, Table):
+    if issubclass(annotation, KeyTable):
         return _Inner(annotation)
     return PLAIN_KINDS[annotation]
 
@@ -129,7 +129,7 @@ class _Named(Kind):
 
 
 class _Inner(Kind):
-    def __init__(self, table: type[Table]) -> None:
+    def __init__(self, table: type[KeyTable]) -> None:
         self._table = table
 
     def read(self, value: Any, at: Loc, found: Found) -> Any:

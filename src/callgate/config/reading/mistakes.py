@@ -1,4 +1,4 @@
-"""What is wrong with a table, before it is told in the words of the file (`problems.explain`)."""
+"""What is wrong with a table, before it is told in the words of the file (`config.parse`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Self, cast, dataclass_transform, get_type_hints
 
 from callgate.config.problem import Loc
-from callgate.config.reading.kind import Found, Kind, Schema, Table
+from callgate.config.reading.kind import Found, KeyTable, Kind, Schema
 from callgate.config.reading.kinds import kind_of
 from callgate.config.reading.markers import NOTHING, WrittenKey, spec_key
 from callgate.config.reading.mistakes import INVALID, InvalidSpecError, Mistake, RefusedValueError
@@ -45,7 +45,7 @@ def shows(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(spec_key,))
-class Spec(Table):
+class Spec(KeyTable):
     spec_keys: ClassVar[Mapping[str, SpecKey]] = {}  # by the attribute's name
     _by_key: ClassVar[Mapping[str, SpecKey]] = {}
     _shows: ClassVar[Mapping[str, str]] = {}  # the methods that do

@@ -9,10 +9,10 @@ import pytest
 
 from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost
 from callgate.sql.drivers.network.way import Way
-from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
 from callgate.sql.engines.mysql.driver.packets import Greeting, framed
+from callgate.sql.engines.mysql.driver.short_way import BaseTables
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
 from callgate.sql.engines.mysql.own_functions import OwnFunctions
 from callgate.sql.guard.judgement import Statement

@@ -14,9 +14,8 @@ from waiting import until
 from callgate.model import error_codes as codes
 from callgate.model.errors import CallgateError
 from callgate.sql.drivers.driver import Cell
-from callgate.sql.engines.mysql import base_tables
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
-from callgate.sql.engines.mysql.driver import session_reset
+from callgate.sql.engines.mysql.driver import session_reset, short_way
 from callgate.sql.engines.mysql.driver.status import is_as_pinned
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Statement
@@ -136,7 +135,7 @@ def shop(mariadb: Database) -> Database:
 def no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is due, and nothing is asked again, because a test is slow."""
     monkeypatch.setattr(session_reset, "_MOST_S", 3600.0)
-    monkeypatch.setattr(base_tables, "_REFRESHED_AFTER_S", 3600.0)
+    monkeypatch.setattr(short_way, "_REFRESHED_AFTER_S", 3600.0)
 
 
 @asynccontextmanager
@@ -340,7 +339,7 @@ async def test_a_table_that_became_a_view_is_known_to_be_one(
     shop: Database, maria: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_reset, "_MOST_S", 3600.0)
-    monkeypatch.setattr(base_tables, "_REFRESHED_AFTER_S", 0.0)
+    monkeypatch.setattr(short_way, "_REFRESHED_AFTER_S", 0.0)
     async with listening(shop, maria) as listened:
         assert (await listened.sent_for("SELECT a FROM twice"))[-1] == "SELECT a FROM twice"
         shop.run("DROP TABLE shortly.twice; CREATE VIEW shortly.twice AS SELECT a FROM shortly.t")

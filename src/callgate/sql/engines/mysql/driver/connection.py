@@ -17,7 +17,6 @@ from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
-from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.own_questions import ask, kill, which_server
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_result, skip_rows
@@ -31,7 +30,7 @@ from callgate.sql.engines.mysql.driver.session import (
     pins_of,
 )
 from callgate.sql.engines.mysql.driver.session_reset import SessionReset
-from callgate.sql.engines.mysql.driver.short_way import ShortWay
+from callgate.sql.engines.mysql.driver.short_way import BaseTables, ShortWay
 from callgate.sql.engines.mysql.driver.status import IN_READ_ONLY, is_as_pinned
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
 from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions

@@ -9,10 +9,10 @@ from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, 
 from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
 from callgate.sql.drivers.network.way import LoginFailures, Way
 from callgate.sql.drivers.posture import Finding, Posture, Severity
-from callgate.sql.engines.mysql.base_tables import BaseTables
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
 from callgate.sql.engines.mysql.driver.login import BadKey, MissingPackage, NeedsPrivacy, UnknownPlugin
 from callgate.sql.engines.mysql.driver.session import PinFailed
+from callgate.sql.engines.mysql.driver.short_way import BaseTables
 from callgate.sql.engines.mysql.driver.wire import NoTls, NotMySql, connect
 from callgate.sql.engines.mysql.failures import explain_failure, explain_login
 from callgate.sql.engines.mysql.own_functions import OwnFunctions

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from end_to_end.gateway_process import CALLGATE, clean_environment
 
-from callgate.cli.open_page import has_screen, wants_page
+from callgate.cli.commands.serve_command import has_screen, wants_page
 
 
 @pytest.mark.parametrize(
