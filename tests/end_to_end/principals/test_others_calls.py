@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from end_to_end.gateway_process import GatewayProcess, run_callgate, running_gateway
+from end_to_end.principals.test_reload import OPERATOR, stream_that_ends
 from end_to_end.principals.test_roles import CONFIG, TOKENS, send
 from end_to_end.test_stdio import frames, line
 from waiting import until
 
 from callgate.model.identity import token_hash_of
 
-OPERATOR = "c81e5f0392ad467b"
 SELECT = {"query": "SELECT 41 + 1 AS answer"}
 
 
@@ -111,12 +111,6 @@ async def test_a_token_that_expires_ends_its_event_stream(tmp_path: Path) -> Non
         f'token_hash = "{token_hash_of(token)}"\nexpires = {ends_at.isoformat(timespec="seconds")}\n'
     )
     async with running_gateway(tmp_path) as gateway:
-        host, port = gateway.announced["url"].removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        head = f"GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
-        writer.write(head.encode())
-        assert await reader.readuntil(b"retry: 2000\n\n")
-        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await asyncio.wait_for(reader.readuntil(b"never said"), 60)
-        writer.close()
+        async with stream_that_ends(gateway, token):
+            pass  # its time ends by itself
         assert (await ask(gateway, "/api/v1/me", token))[0] == 401

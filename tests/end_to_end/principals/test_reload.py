@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,20 @@ async def ask(gateway: GatewayProcess, path: str, token: str = OPERATOR, body: b
 
 async def settings(gateway: GatewayProcess) -> Any:
     return (await ask(gateway, "/api/v1/settings"))[1]
+
+
+@asynccontextmanager
+async def stream_that_ends(gateway: GatewayProcess, token: str) -> AsyncIterator[None]:
+    """Events are told to this token, and no more of them after the block."""
+    host, port = gateway.announced["url"].removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
+    writer.write(head.encode())
+    assert await reader.readuntil(b"retry: 2000\n\n")
+    yield
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await asyncio.wait_for(reader.readuntil(b"never said"), 60)
+    writer.close()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -60,16 +76,8 @@ async def test_a_revoked_token_ends_its_event_stream(tmp_path: Path) -> None:
     (tmp_path / "callgate.toml").write_text(START)
     made = await run_callgate(tmp_path, "token", "add", "nightly", "--role", "watch", "--json")
     token = json.loads(made.stdout)["token"]
-    async with running_gateway(tmp_path) as gateway:
-        host, port = gateway.announced["url"].removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        head = f"GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
-        writer.write(head.encode())
-        assert await reader.readuntil(b"retry: 2000\n\n")
+    async with running_gateway(tmp_path) as gateway, stream_that_ends(gateway, token):
         await run_callgate(tmp_path, "token", "revoke", "nightly")
-        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await asyncio.wait_for(reader.readuntil(b"never said"), 60)
-        writer.close()
 
 
 async def test_what_cannot_be_taken_over_is_named_and_told_on_the_stream(tmp_path: Path) -> None:

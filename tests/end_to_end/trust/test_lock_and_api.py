@@ -20,6 +20,15 @@ def write_config(folder: Path, actor: Actor) -> None:
     (folder / "callgate.toml").write_text(f'version = 1\n[server]\nlisten = "127.0.0.1:0"\n{actor.toml()}')
 
 
+async def lock_of_a_held_server(folder: Path) -> Path:
+    """It offers one tool, which was accepted."""
+    actor = Actor("one", folder, ["--era", "legacy"], trust="hold")
+    actor.offer(tools=[ADD])
+    write_config(folder, actor)
+    assert (await run_callgate(folder, "trust")).exit_code == 0
+    return folder / "callgate.lock"
+
+
 def _post(url: str, body: Any) -> tuple[int, Any]:
     request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
     try:
@@ -34,11 +43,7 @@ def _post(url: str, body: Any) -> tuple[int, Any]:
 async def test_tools_of_a_held_server_are_held_and_not_accepted_again_with_a_broken_lock(
     tmp_path: Path, how: str
 ) -> None:
-    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
-    actor.offer(tools=[ADD])
-    write_config(tmp_path, actor)
-    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
-    lock = tmp_path / "callgate.lock"
+    lock = await lock_of_a_held_server(tmp_path)
     whole = lock.read_text()
     broken = {
         "cut": whole[: len(whole) // 2],
@@ -137,11 +142,7 @@ async def test_a_lock_that_somebody_else_wrote_is_taken_over_while_the_gateway_r
 async def test_a_lock_that_is_broken_while_the_gateway_runs_is_told_and_not_written(
     tmp_path: Path, how: str
 ) -> None:
-    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
-    actor.offer(tools=[ADD])
-    write_config(tmp_path, actor)
-    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
-    lock, private = tmp_path / "callgate.lock", tmp_path / "private"
+    lock, private = await lock_of_a_held_server(tmp_path), tmp_path / "private"
     whole = lock.read_text()
     private.write_text("somebody's own words\n")
     draft = tmp_path / "draft"
