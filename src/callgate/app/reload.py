@@ -23,7 +23,6 @@ from callgate.app.setup.setup_problems import load_and_check
 from callgate.app.take_over import needs_restart, servable
 from callgate.config.load import Loaded
 from callgate.config.problem import key_path
-from callgate.config.sources.file import search_paths
 from callgate.config.specs.config import Config
 from callgate.config.specs.spec import Spec
 from callgate.model.error_codes import SETUP_CONFIG
@@ -62,15 +61,13 @@ class Reloader:
         self._take_over = take
         self._one_at_a_time = asyncio.Lock()
         self._next: asyncio.Task[SettingsNews] | None = None
-        self._seen = _state_of(self._paths)
+        self._seen = _state_of(self.files)
         self.news = SettingsNews()
 
     @property
-    def _paths(self) -> Sequence[Path]:
-        """Without a file, those that would be found at a start."""
-        if self._origin is not None:
-            return (self._origin,)
-        return () if self._loaded.flags.addresses else search_paths()
+    def files(self) -> tuple[Path, ...]:
+        """That are looked at."""
+        return (self._origin,) if self._origin is not None else self._loaded.files
 
     async def reload(self) -> SettingsNews:
         if self._next is None:
@@ -83,7 +80,7 @@ class Reloader:
             try:
                 await asyncio.wait_for(asked.wait(), until_next_look_s(time.time()))
             except TimeoutError:
-                if _state_of(self._paths) == self._seen:
+                if _state_of(self.files) == self._seen:
                     continue
                 await self._until_it_rests()
             asked.clear()
@@ -99,15 +96,15 @@ class Reloader:
 
     async def _until_it_rests(self) -> None:
         for _ in range(_MOST_RESTS):
-            before = _state_of(self._paths)
+            before = _state_of(self.files)
             await asyncio.sleep(_REST_S)
-            if _state_of(self._paths) == before:
+            if _state_of(self.files) == before:
                 return
 
     async def _reload(self) -> SettingsNews:
         async with self._one_at_a_time:
             self._next = None  # who asks from now on may mean another file
-            self._seen = _state_of(self._paths)
+            self._seen = _state_of(self.files)
             try:
                 loaded = await asyncio.to_thread(load_and_check, self._loaded.flags)
                 self._check_origin(loaded.origin)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +23,8 @@ class Running(msgspec.Struct, frozen=True):
     socket_path: str  # of the local socket
     fingerprint: str  # of its configuration
     version: str
-    file: str = ""  # that its configuration was read from; empty: none, when it started
+    # That it reads, or would read if one came to be; none: its command line says everything.
+    files: tuple[str, ...] = ()
 
     def connect(self) -> socket.socket | None:
         """A connection to its local socket; None when nobody is there any more."""
@@ -41,17 +43,23 @@ class Running(msgspec.Struct, frozen=True):
             stream.close()
         return stream is not None
 
-    def with_config(self, config: Config) -> "Running":
+    def with_config(self, config: Config, files: Iterable[Path]) -> "Running":
         """The same process, which serves this now."""
-        return msgspec.structs.replace(self, fingerprint=fingerprint(config))
+        return msgspec.structs.replace(self, fingerprint=fingerprint(config), files=_resolved(files))
 
     def runs(self, config: Config) -> bool:
         return self.fingerprint == fingerprint(config)
 
 
 def describe_self(loaded: Loaded, url: str, socket_path: Path) -> Running:
-    file = str(loaded.origin.resolve()) if loaded.origin is not None else ""
-    return Running(os.getpid(), url, str(socket_path), fingerprint(loaded.config), callgate.__version__, file)
+    files = _resolved(loaded.files)
+    return Running(
+        os.getpid(), url, str(socket_path), fingerprint(loaded.config), callgate.__version__, files
+    )
+
+
+def _resolved(files: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(str(file.resolve()) for file in files)
 
 
 def check_state_folder(folder: Path) -> None:

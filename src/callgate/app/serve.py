@@ -144,7 +144,7 @@ def follow_settings(
             shared.runs(config)
         if ours is not None:
             # A fingerprint of thousands of servers takes its time.
-            announce(folder, await asyncio.to_thread(ours.with_config, config))
+            announce(folder, await asyncio.to_thread(ours.with_config, config, reloader.files))
 
     reloader = Reloader(loaded, take)
     gateway.api.settings_api.settings = reloader

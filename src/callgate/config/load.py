@@ -24,7 +24,7 @@ from callgate.config.sources.client_defaults import complete
 from callgate.config.sources.entry_ids import entry_ids, title_of
 from callgate.config.sources.environment import unknown_variables
 from callgate.config.sources.environment_sources import URL_VARIABLES, EnvironmentSources, sources_of
-from callgate.config.sources.file import ConfigFile, find_config_file
+from callgate.config.sources.file import ConfigFile, find_config_file, search_paths
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config, McpServerSpec, SourceSpec
 from callgate.config.specs.dsn import DsnError
@@ -41,6 +41,13 @@ class Loaded:
     notes: tuple[ConfigProblem, ...] = ()  # what was ignored, and what was made of names
     flags: Flags = field(default_factory=Flags, repr=False)  # by which it can be loaded again
     is_foreign: bool = False  # the file is another program's
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """That it is read from: the file, else those that would be found at a start."""
+        if self.origin is not None:
+            return (self.origin,)
+        return () if self.flags.addresses else search_paths()
 
     @property
     def lock_path(self) -> Path:

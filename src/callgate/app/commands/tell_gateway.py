@@ -28,12 +28,18 @@ class GatewayHere:
     def check_serves(self, file: Path) -> None:
         """Before this file is changed. Raises SetupError: a gateway runs here that would not hear of it."""
         running = find_running(state_folder(self._before))
-        if running is not None and running.file and Path(running.file) != file.resolve():
-            raise SetupError(
-                SETUP_CONFIG,
-                f"The gateway that runs here serves {running.file}, and not {file}",
-                hint=f"Name its file: --config {running.file}",
-            )
+        if running is None or str(file.resolve()) in running.files:
+            return
+        if not running.files:
+            what = "The gateway that runs here serves what its command line names, and reads no file"
+            hint = "Stop it, and start callgate in the folder of the file"
+        elif len(running.files) == 1:
+            what = f"The gateway that runs here serves {running.files[0]}, and not {file}"
+            hint = f"Name its file: --config {running.files[0]}"
+        else:
+            what = f"The gateway that runs here has no file yet, and would not find {file}"
+            hint = f"Run this in {Path(running.files[0]).parent}, where it was started"
+        raise SetupError(SETUP_CONFIG, what, hint=hint)
 
     async def take_over(self) -> dict[str, Any] | None:
         """Its `SettingsNews`; None when none runs here."""
