@@ -33,7 +33,10 @@ async def test_a_thousand_who_ask_at_once_share_one_reading_and_those_who_come_m
         begun.set()
         await may_end.wait()
 
-    reloader = Reloader(load_and_check(Flags(config=file)), take)
+    async def found(loaded: Loaded) -> None:
+        pytest.fail("it had a file from the beginning")
+
+    reloader = Reloader(load_and_check(Flags(config=file)), take, found)
     file.write_text("version = 1\n[policy]\ndestructive = 'deny'\n")
     first = [asyncio.create_task(reloader.reload()) for _ in range(1_000)]
     await begun.wait()

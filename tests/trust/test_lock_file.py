@@ -17,6 +17,7 @@ PINS = ServerPins(
         "tools": {
             "add": Pin("sha256:2", "Adds.\n\nTwo numbers. "),
             "odd name": Pin("sha256:3", is_blocked=True),
+            "of some": Pin("sha256:4", for_some=True),
         },
     },
 )
@@ -26,7 +27,7 @@ LOCK = {"calc": PINS}
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=20),
-        st.builds(Pin, st.text(max_size=20), st.text(max_size=200), st.booleans()),
+        st.builds(Pin, st.text(max_size=20), st.text(max_size=200), st.booleans(), st.booleans()),
         max_size=5,
     )
 )
@@ -57,6 +58,7 @@ def test_one_changed_tool_changes_the_lines_of_that_tool_only() -> None:
         ("<<<<<<< ours\n" + write_lock(LOCK), "marks of a merge"),
         (write_lock(LOCK).replace("digest", "digests"), "none of ours"),
         (write_lock(LOCK).replace("blocked = true", "blocked = 1"), "none of ours"),
+        (write_lock(LOCK).replace("for_some = true", "for_some = 1"), "none of ours"),
         (write_lock(LOCK).replace('seen = ["instructions", "tools"]', ""), "none of ours"),
         (write_lock(LOCK).replace('seen = ["instructions", "tools"]', 'seen = "tools"'), "none of ours"),
         (write_lock(LOCK).replace('seen = ["instructions",', 'seen = ["other",'), "none of ours"),

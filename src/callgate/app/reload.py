@@ -53,12 +53,19 @@ def until_next_look_s(now_s: float) -> float:
 class Reloader:
     """Implements `ports.Settings`."""
 
-    def __init__(self, loaded: Loaded, take: Callable[[Config], Awaitable[None]]) -> None:
-        """`take`: serves a configuration from now on."""
+    def __init__(
+        self,
+        loaded: Loaded,
+        take: Callable[[Config], Awaitable[None]],
+        found: Callable[[Loaded], Awaitable[None]],
+    ) -> None:
+        """`take`: serves a configuration from now on. `found`: hears of the file of a gateway that began
+        without one, before what it says is taken."""
         self._loaded = loaded
         self._started = self._read = loaded.config
         self._origin = loaded.origin
         self._take_over = take
+        self._found = found
         self._one_at_a_time = asyncio.Lock()
         self._next: asyncio.Task[SettingsNews] | None = None
         self._seen = _state_of(self.files)
@@ -111,14 +118,15 @@ class Reloader:
             except SetupError as error:
                 self._refuse(error)
             else:
+                if self._origin is None and loaded.origin is not None:
+                    self._origin = loaded.origin
+                    await self._found(loaded)
                 await self._take(loaded.config)
             return self.news
 
     def _check_origin(self, origin: Path | None) -> None:
         """Raises SetupError: without its file a gateway would serve the demo, or somebody else's servers."""
-        if self._origin is None:
-            self._origin = origin
-        elif origin != self._origin:
+        if self._origin is not None and origin != self._origin:
             raise SetupError(
                 SETUP_CONFIG,
                 f"{self._origin} is gone",

@@ -146,7 +146,10 @@ def follow_settings(
             # A fingerprint of thousands of servers takes its time.
             announce(folder, await asyncio.to_thread(ours.with_config, config, reloader.files))
 
-    reloader = Reloader(loaded, take)
+    async def found(loaded: Loaded) -> None:
+        await gateway.trust.move_lock(loaded.lock_path)
+
+    reloader = Reloader(loaded, take, found)
     gateway.api.settings_api.settings = reloader
     place = loaded.origin.parent if loaded.origin is not None else Path.cwd()
     edits = FileEdits(loaded, reloader)

@@ -81,6 +81,9 @@ class OperatorsDesk:
         self._trust.use(trust_modes(config))
         await self._relay.judge_again()
 
+    async def move_lock(self, path: Path) -> None:
+        await asyncio.to_thread(self._trust.move_lock, LockFile(path))
+
     def let_go(self) -> None:
         """Of servers that are served no longer."""
         self._trust.let_go()

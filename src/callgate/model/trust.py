@@ -9,6 +9,9 @@ PinnedKind = Literal["instructions", "server", "tool", "prompt", "template"]
 SINGLE_KINDS: tuple[PinnedKind, ...] = ("instructions", "server")
 LISTED_KINDS: tuple[PinnedKind, ...] = ("tool", "prompt", "template")
 Change = Literal["new", "changed", "gone", "blocked"]
+# What a list is of a server: all that it lists to everybody, all that it lists to clients that declare every
+# capability, or something else: a page, or what it lists to other clients.
+Extent = Literal["common", "capable", "part"]
 
 
 @dataclass(frozen=True, slots=True)

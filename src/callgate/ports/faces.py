@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from callgate.model.offers import OfferKind
-from callgate.model.trust import ServerTrust, TrustItem, TrustMode
+from callgate.model.trust import Extent, ServerTrust, TrustItem, TrustMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,13 @@ class Faces(Protocol):
         """`free`: everything of it passes as it comes, and nothing below is asked about it."""
         ...
 
-    def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
+    def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], extent: Extent) -> ShownEntries:
         """Which of these raw definitions are shown, each as it is or as it was accepted. In a thread: it may
-        read and write files. `is_whole`: it is all that the server lists to everybody."""
+        read and write files."""
+        ...
+
+    def end_first_sight(self, server: str) -> None:
+        """It was asked what it lists to clients that declare more: what it lists from now on is new."""
         ...
 
     def instructions(self, server: str, told: str | None) -> str | None:

@@ -20,6 +20,7 @@ from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.choose_route import read_reference, unknown_name
 from callgate.relay.lists.ask_listing import in_our_name
+from callgate.relay.lists.capability_survey import CAPABLE
 from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_INFO
@@ -102,6 +103,8 @@ class FacedServers:
         for kind in FACED_KINDS:
             with suppress(CallgateError):
                 await self._listings.ask_part(server.name, kind, asker)
+        with suppress(CallgateError):  # the same, unless it lists other tools to clients that declare more
+            await self._listings.ask_part(server.name, OfferKind.TOOL, in_our_name(CAPABLE))
         method = "initialize"  # answered from the server's own handshake
         if server.health().era == Era.MODERN.value:
             method = "server/discover"
@@ -149,7 +152,7 @@ def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> by
         entries = [bytes(entry) for entry in _list_decoder.decode(members[kind.member])]
     except (*NOT_READABLE, KeyError):
         return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted
-    shown = list(faces.show(server, kind, entries, is_whole=False).entries)
+    shown = list(faces.show(server, kind, entries, "part").entries)
     if shown == entries:
         return None
     members[kind.member] = msgspec.Raw(b"[%b]" % b",".join(shown))

@@ -30,7 +30,7 @@ class Answers:
         with self._alone:
             items = [self._as_shown(server, one) for one in asked]
             self._store.put(server, [item for item in items if item.now is not None])
-            self._set(server, [(item, pin_of(item, self._pin(server, item))) for item in items])
+            self._set(server, [(item, self._accepted(server, item)) for item in items])
 
     def block(self, server: str, asked: Sequence[TrustItem]) -> None:
         """By name: whatever it says now or later."""
@@ -66,6 +66,10 @@ class Answers:
             for kind in LISTED_KINDS
             for name in sorted(self._seen.names(server, kind) | pins.get(SECTION_OF[kind], {}).keys())
         )
+
+    def _accepted(self, server: str, item: TrustItem) -> Pin | None:
+        for_some = self._seen.is_for_some(server, item.kind, item.name)
+        return pin_of(item, self._pin(server, item), for_some=for_some)
 
     def _set(self, server: str, pins: Sequence[tuple[TrustItem, Pin | None]]) -> None:
         self._lock.set(server, pins)

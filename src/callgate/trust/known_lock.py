@@ -85,14 +85,22 @@ class KnownLock:
         self.say(None)
         self.version += 1
 
-    def set_first(self, server: str, section: Section, new: Sequence[TrustItem]) -> None:
-        """What is accepted at first sight. Raises LockProblemError."""
+    def set_first(self, server: str, section: Section, new: Sequence[TrustItem], *, for_some: bool) -> None:
+        """What is accepted at first sight. `for_some`: of what only some clients are listed. Raises
+        LockProblemError."""
         pins = {
-            item.name: self._hidden(server, pin_of(item, None))
+            item.name: self._hidden(server, pin_of(item, None, for_some=for_some))
             for item in new
             if not self._has_secret_name(server, item)
         }
-        self._write(partial(_first, server, section, pins))
+        self._write(partial(_first, server, section, pins, for_some))
+
+    def move(self, file: LockFile) -> None:
+        """It is another file from now on."""
+        self._file, self._lock, self._read_state, self.is_usable = file, {}, (), True
+        self.say(None)
+        self.refresh()
+        self.version += 1
 
     def _has_secret_name(self, server: str, item: TrustItem) -> bool:
         return self._hide(server, item.name) != item.name
@@ -112,15 +120,15 @@ def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: 
     return {**lock, server: pins}
 
 
-def _first(server: str, section: Section, new: Mapping[str, Pin | None], lock: Lock) -> Lock:
+def _first(server: str, section: Section, new: Mapping[str, Pin | None], for_some: bool, lock: Lock) -> Lock:
     """Another process may have been first: what it accepted stays."""
     pins = lock.get(server) or ServerPins()
-    if section in pins.seen:
+    if section in pins.seen and not for_some:
         return lock
-    return {**lock, server: pins.having(section, new)}
+    return {**lock, server: pins.having(section, {**new, **pins.pins.get(section, {})})}
 
 
-def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
+def pin_of(item: TrustItem, before: Pin | None, *, for_some: bool) -> Pin | None:
     """What is written when it is accepted. None: it is gone, and so is its entry."""
     if item.now is None:
         is_kept = before is not None and before.is_blocked and before.digest
@@ -133,4 +141,4 @@ def pin_of(item: TrustItem, before: Pin | None) -> Pin | None:
     if isinstance(read, dict):
         members = cast("dict[str, Any]", read)
         told = members.get("description") or (item.kind == "server" and members.get("name"))
-    return Pin(item.digest, told if isinstance(told, str) else "")
+    return Pin(item.digest, told if isinstance(told, str) else "", for_some=for_some)

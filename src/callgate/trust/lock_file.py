@@ -45,6 +45,7 @@ class Pin:
     digest: str = ""  # empty: it was never accepted
     description: str = ""
     is_blocked: bool = False
+    for_some: bool = False  # a tool that is listed only to clients that declare certain capabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,8 @@ def _pin(pin: Pin) -> str:
     text = f'digest = "{_escaped(pin.digest)}"\n'
     if pin.is_blocked:
         text += "blocked = true\n"
+    if pin.for_some:
+        text += "for_some = true\n"
     return text + f'description = """\n{_lines(pin.description)}"""\n'
 
 
@@ -203,9 +206,9 @@ def _server(table: dict[str, Any]) -> ServerPins:
 
 def _pins(table: dict[str, Any]) -> Iterator[tuple[str, Pin]]:
     for name, entry in table.items():
-        is_blocked = entry.get("blocked", False)
-        if not isinstance(entry["digest"], str) or not isinstance(is_blocked, bool):
+        is_blocked, for_some = entry.get("blocked", False), entry.get("for_some", False)
+        if not (isinstance(entry["digest"], str) and type(is_blocked) is type(for_some) is bool):
             raise TypeError
-        if entry.keys() - {"digest", "blocked", "description"}:
+        if entry.keys() - {"digest", "blocked", "for_some", "description"}:
             raise ValueError
-        yield name, Pin(entry["digest"], str(entry.get("description", "")), is_blocked)
+        yield name, Pin(entry["digest"], str(entry.get("description", "")), is_blocked, for_some)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from callgate.model.trust import SINGLE_KINDS, PinnedKind, TrustItem
+from callgate.model.trust import SINGLE_KINDS, Extent, PinnedKind, TrustItem
 from callgate.trust.lock_file import Pin
 
 _log = logging.getLogger(__name__)
@@ -19,8 +19,13 @@ _MAX_TOLD = 10
 class _Seen:
     """Of one server and kind."""
 
-    items: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])
-    listed: frozenset[str] | None = None  # all of it, as told last
+    items: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])  # of what everybody is listed
+    listed: frozenset[str] | None = None  # to everybody, all of it, as told last
+    for_some: dict[str, TrustItem] = field(default_factory=dict[str, TrustItem])  # of what some clients are
+
+    @property
+    def all(self) -> dict[str, TrustItem]:
+        return {**self.for_some, **self.items}
 
 
 class SeenChanges:
@@ -31,36 +36,42 @@ class SeenChanges:
 
     def get(self, server: str, kind: PinnedKind, name: str) -> TrustItem | None:
         seen = self._seen.get((server, kind))
-        return seen.items.get(name) if seen is not None else None
+        return (seen.items.get(name) or seen.for_some.get(name)) if seen is not None else None
+
+    def is_for_some(self, server: str, kind: PinnedKind, name: str) -> bool:
+        seen = self._seen.get((server, kind))
+        return seen is not None and name in seen.for_some and name not in (seen.listed or ())
 
     def of(self, server: str, kind: PinnedKind, pins: Mapping[str, Pin]) -> list[TrustItem]:
         """`pins`: what was accepted or blocked; what is not listed any more is told too."""
         seen = self._seen.get((server, kind)) or _Seen()
-        items = [seen.items[name] for name in sorted(seen.items)]
+        changed = seen.all
+        items = [changed[name] for name in sorted(changed)]
         if kind in SINGLE_KINDS:
             return items
         not_listed = [
             TrustItem(kind, name, "blocked" if pin.is_blocked else "gone", False, pin.digest)
             for name, pin in sorted(pins.items())
-            if name not in seen.items
-            and (pin.is_blocked or (seen.listed is not None and name not in seen.listed))
+            if name not in changed
+            and (pin.is_blocked or not (pin.for_some or seen.listed is None or name in seen.listed))
         ]
         return items + not_listed
 
     def names(self, server: str, kind: PinnedKind) -> frozenset[str]:
         """Of all that was listed last."""
         seen = self._seen.get((server, kind)) or _Seen()
-        return (seen.listed or frozenset()) | seen.items.keys()
+        return (seen.listed or frozenset()) | seen.all.keys()
 
     def holds(self, server: str) -> bool:
         seen = [found for (name, _), found in list(self._seen.items()) if name == server]
-        return any(item.is_held for found in seen for item in list(found.items.values()))
+        return any(item.is_held for found in seen for item in list(found.all.values()))
 
     def settle(self, server: str, items: Sequence[TrustItem]) -> None:
         """The operator answered: nothing is known of them until their list is judged again."""
         for item in items:
             if (seen := self._seen.get((server, item.kind))) is not None:
                 seen.items.pop(item.name, None)
+                seen.for_some.pop(item.name, None)
 
     def note(
         self,
@@ -68,21 +79,23 @@ class SeenChanges:
         kind: PinnedKind,
         items: dict[str, TrustItem],
         listed: frozenset[str],
-        *,
-        is_whole: bool,
+        extent: Extent,
     ) -> None:
-        """`items`: what of `listed` is not as it was accepted. `is_whole`: the server lists nothing else."""
+        """`items`: what of `listed` is not as it was accepted."""
         seen = self._seen.setdefault((server, kind), _Seen())
-        before = dict(seen.items)
-        if is_whole:
+        before = seen.all
+        if extent == "common":
             seen.items, seen.listed = items, listed
+            seen.for_some = {name: one for name, one in seen.for_some.items() if name not in listed}
+        elif extent == "capable":
+            seen.for_some = items
         else:
             for name in listed:
-                seen.items.pop(name, None)
-            seen.items |= items
-            while len(seen.items) > _MAX_ITEMS:
-                del seen.items[next(iter(seen.items))]
-        changed = [item for name, item in seen.items.items() if _is_news(before.get(name), item)]
+                seen.for_some.pop(name, None)
+            seen.for_some |= items
+            while len(seen.for_some) > _MAX_ITEMS:
+                del seen.for_some[next(iter(seen.for_some))]
+        changed = [item for name, item in seen.all.items() if _is_news(before.get(name), item)]
         for item in changed[:_MAX_TOLD]:
             self._tell(server, item)
         if len(changed) > _MAX_TOLD:

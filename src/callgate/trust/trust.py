@@ -6,12 +6,21 @@ is asked.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from callgate.model.errors import SetupError
 from callgate.model.offers import OfferKind
-from callgate.model.trust import LISTED_KINDS, SINGLE_KINDS, PinnedKind, ServerTrust, TrustItem, TrustMode
+from callgate.model.trust import (
+    LISTED_KINDS,
+    SINGLE_KINDS,
+    Extent,
+    PinnedKind,
+    ServerTrust,
+    TrustItem,
+    TrustMode,
+)
 from callgate.model.wording import counted
 from callgate.ports.faces import DefinitionStore, ShownEntries
 from callgate.trust.answers import Answers
@@ -26,6 +35,8 @@ _KINDS: dict[OfferKind, PinnedKind] = {
     OfferKind.TEMPLATE: "template",
 }
 _NOTHING = b"null"  # of a server without instructions: there is nothing to hold
+# First sight of the tools that a server lists only to some clients ends then at the latest.
+_FIRST_SIGHT_S = 300.0
 
 
 class Trust:
@@ -53,6 +64,9 @@ class Trust:
         self._looked = LookedAt()
         self._stored: set[tuple[str, str]] = set()
         self._early: set[tuple[str, Section]] = set()  # parts of lists that came before the whole one
+        # Servers whose tools were accepted at first sight just now, until what they list only to some clients
+        # was asked for, too.
+        self._first_sight_until_mono: dict[str, float] = {}
 
     # ---- ports.Faces
 
@@ -75,15 +89,20 @@ class Trust:
                 self._modes = dict(modes)
                 self._lock.version += 1
 
+    def move_lock(self, lock_file: LockFile) -> None:
+        """There is a configuration file now, and the lock is beside it."""
+        with self._alone:
+            self._lock.move(lock_file)
+
     def let_go(self) -> None:
         """Those that left are served no longer: a database may have the name next."""
         self._leaving = {}
 
-    def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], *, is_whole: bool) -> ShownEntries:
+    def show(self, server: str, kind: OfferKind, entries: Sequence[bytes], extent: Extent) -> ShownEntries:
         named = {entry: name for entry in entries if (name := name_of(entry, kind.key)) is not None}
         with self._alone:
             self._lock.refresh()
-            shown = self._judge(server, _KINDS[kind], named, is_whole)
+            shown = self._judge(server, _KINDS[kind], named, extent)
             for entry in entries:
                 if (
                     entry not in named
@@ -108,7 +127,10 @@ class Trust:
     def _single(self, server: str, kind: PinnedKind, entry: bytes) -> bytes | None:
         with self._alone:
             self._lock.refresh()
-            return self._judge(server, kind, {entry: ""}, is_whole=True)[entry]
+            return self._judge(server, kind, {entry: ""}, "common")[entry]
+
+    def end_first_sight(self, server: str) -> None:
+        self._first_sight_until_mono.pop(server, None)
 
     def hides(self, server: str, kind: OfferKind, native_name: str) -> bool:
         pin = self._lock.pins(server).get(SECTION_OF[_KINDS[kind]], native_name)
@@ -158,13 +180,18 @@ class Trust:
     # ---- judging
 
     def _judge(
-        self, server: str, kind: PinnedKind, named: Mapping[bytes, str], is_whole: bool
+        self, server: str, kind: PinnedKind, named: Mapping[bytes, str], extent: Extent
     ) -> dict[bytes, bytes | None]:
         """By entry what is shown of it; None: nothing."""
         section, pins = SECTION_OF[kind], self._lock.pins(server)
-        is_first = section not in pins.seen
-        if is_first and not is_whole:
+        is_early = extent != "common" and section not in pins.seen
+        if is_early:
             self._early.add((server, section))
+        for_some = extent != "common" and section in pins.seen
+        if for_some:
+            is_first = kind == "tool" and self._first_sight_until_mono.get(server, 0.0) > time.monotonic()
+        else:
+            is_first = not is_early and section not in pins.seen
         own_names = frozenset(named.values())
         looked = {entry: self._looked.look(entry, own_names) for entry in named}
         judged = {
@@ -172,7 +199,7 @@ class Trust:
                 self.mode_of(server),
                 pins.get(section, name),
                 looked[entry],
-                is_first=is_first and is_whole,
+                is_first=is_first,
                 has_lock=self._lock.is_usable,
             )
             for entry, name in named.items()
@@ -182,8 +209,10 @@ class Trust:
             for entry, name in named.items()
             if judged[entry].accepts
         ]
-        accepts = is_first and is_whole and self._lock.is_usable
-        if accepts and not self._accept_first(server, section, new):
+        if kind == "tool" and not for_some and any(one.change for one in judged.values()):
+            self._first_sight_until_mono.pop(server, None)  # it is another one by now
+        is_written = new if for_some else is_first and self._lock.is_usable
+        if is_written and not self._accept_first(server, section, new, for_some=for_some):
             face = Face.NONE if self.mode_of(server) == "hold" else Face.AS_IT_IS
             judged |= {
                 entry: replace(one, face=face, change="new") for entry, one in judged.items() if one.accepts
@@ -199,25 +228,27 @@ class Trust:
             if face is Face.AS_IT_IS and judged[entry].change is None and pin is not None:
                 self._keep(server, kind, name, pin.digest, entry)
             change = judged[entry].change
-            is_silent = entry == _NOTHING or (is_first and not is_whole and face is Face.AS_IT_IS)
+            is_silent = entry == _NOTHING or (is_early and face is Face.AS_IT_IS)
             if change is not None and not is_silent:
                 held = face is not Face.AS_IT_IS and change != "blocked"
                 items[name] = TrustItem(
                     kind, name, change, held, looked[entry].digest, accepted, entry, looked[entry].flaws
                 )
-        self._seen.note(server, kind, items, own_names, is_whole=is_whole)
+        self._seen.note(server, kind, items, own_names, extent)
         return shown
 
-    def _accept_first(self, server: str, section: Section, new: list[TrustItem]) -> bool:
+    def _accept_first(self, server: str, section: Section, new: list[TrustItem], *, for_some: bool) -> bool:
         if not self._writes:
             return False
         try:
             self._store.put(server, new)
-            self._lock.set_first(server, section, new)
+            self._lock.set_first(server, section, new, for_some=for_some)
         except (LockProblemError, SetupError) as problem:
             self._lock.say(f"{problem}: what {server} lists is not accepted")
             return False
         self._stored |= {(server, item.digest) for item in new}
+        if section == "tools" and not for_some:
+            self._first_sight_until_mono[server] = time.monotonic() + _FIRST_SIGHT_S
         if (server, section) in self._early:
             self._early.discard((server, section))
             self._lock.version += 1

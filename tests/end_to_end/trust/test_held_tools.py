@@ -37,19 +37,25 @@ CHANGES: dict[str, Any] = {
     "meta": {**ADD, "_meta": {"example/note": "other"}},
 }
 WAYS = [("legacy", "stdio"), ("modern", "stdio"), ("legacy", "http"), ("modern", "http")]
+# Listed only to clients that can be asked for their roots.
+ASK = {"name": "ask", "description": "Asks for a folder.", "inputSchema": {"type": "object"}}
 CHANGED = announce("notifications/tools/list_changed")
 FINE = {"answer": "fine"}
 
 
 @asynccontextmanager
-async def server(folder: Path, era: str, transport: str, trust: str) -> AsyncIterator[tuple[Actor, Stage]]:
+async def server(
+    folder: Path, era: str, transport: str, trust: str, offers: dict[str, Any] = BEFORE
+) -> AsyncIterator[tuple[Actor, Stage]]:
+    """First sight is over: it was asked for what it lists to all, and to clients that declare more."""
     actor = Actor("one", folder, ["--era", era], trust=trust)
-    actor.offer(**BEFORE)
+    actor.offer(**offers)
     if transport == "http":
         await actor.start_http()
     async with staged(actor) as stage:
         await stage.until_state("one", "up")
-        await until(lambda: asyncio.to_thread(lambda: "tools.add" in lock_of(stage)))
+        await until(lambda: "tools.add" in lock_of(stage))
+        await until(lambda: sum('"tools/list"' in line["raw"] for line in actor.all_lines()) >= 2)
         yield actor, stage
 
 
@@ -133,6 +139,50 @@ async def test_a_new_tool_of_a_held_server_is_unknown_until_it_is_accepted(
             assert await own.names() == ["add", "play", "mul"]
             assert await client.until_names(lambda names: "one__mul" in names)
             assert "result" in await client.call("one__mul")
+
+
+@pytest.mark.parametrize(("era", "transport"), WAYS)
+async def test_tools_for_some_clients_are_accepted_at_first_sight_and_held_when_they_change(
+    tmp_path: Path, era: str, transport: str
+) -> None:
+    offers = BEFORE | {"tools_if": {"roots": [ASK]}}
+    async with server(tmp_path, era, transport, "hold", offers) as (actor, stage):
+        await until(lambda: "for_some = true" in lock_of(stage))
+        assert (await trust(stage, "--check")).stdout == "one   4 definitions accepted   as accepted\n"
+        able = client_of(stage, era, capabilities={"roots": {}})
+        async with able as client, client_of(stage, era) as plain:
+            assert await client.until_names(lambda names: "one__ask" in names)
+            assert "one__ask" not in await plain.names()
+            mul = {"name": "mul", "description": "Multiplies.", "inputSchema": {"type": "object"}}
+            actor.offer(**(BEFORE | {"tools_if": {"roots": [{**ASK, "description": "Asks twice."}, mul]}}))
+            told = await trust(stage)
+            assert told.exit_code == 6
+            assert "~ ask   changed, held" in told.stdout
+            assert "+ mul   new, held" in told.stdout
+            tool = await listed(client, "one__ask")
+            assert tool is not None
+            assert tool["description"] == "Asks for a folder."
+            assert code_of(await client.call("one__mul")) == "caller.unknown_tool"
+
+            assert (await trust(stage, "accept", "one")).exit_code == 0
+            assert lock_of(stage).count("for_some = true") == 2
+            assert (await trust(stage, "--check")).exit_code == 0
+            assert await client.until_names(lambda names: "one__mul" in names)
+
+
+@pytest.mark.parametrize(("era", "transport"), WAYS)
+async def test_a_server_cannot_keep_a_tool_for_some_clients_until_first_sight_is_over(
+    tmp_path: Path, era: str, transport: str
+) -> None:
+    async with server(tmp_path, era, transport, "hold") as (actor, stage):
+        assert (await trust(stage, "--check")).exit_code == 0
+        actor.offer(**(BEFORE | {"tools_if": {"roots": [ASK]}}))
+        every = {"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {"tools": {}}}
+        for path, name in (("/mcp", "one__ask"), ("/servers/one/mcp", "ask")):
+            async with client_of(stage, era, path, capabilities=every) as client:
+                assert name not in await client.names()
+                assert code_of(await client.call(name)) == "caller.unknown_tool"
+        assert "tools.ask" not in lock_of(stage)
 
 
 def meta_of(client: Any) -> bytes:

@@ -180,3 +180,21 @@ async def test_a_lock_that_is_broken_while_the_gateway_runs_is_told_and_not_writ
         lock.unlink()
         lock.write_text(whole)
         assert (await asyncio.to_thread(_post, url, named))[0] == 200, "it is whole again"
+
+
+async def test_the_lock_is_beside_the_file_that_a_gateway_without_one_got_later(tmp_path: Path) -> None:
+    state, here = tmp_path / "state", tmp_path / "here"
+    for folder in (state, here):
+        folder.mkdir(mode=0o700)
+    actor = Actor("one", here, ["--era", "legacy"])
+    actor.offer(tools=[ADD])
+    async with running_gateway(state, cwd=here):  # the demo
+        added = await run_callgate(state, "add", "--yes", "--name", "one", "--", *actor.command, cwd=here)
+        assert (added.exit_code, "The running gateway has it" in added.stderr) == (0, True), added
+        lock = here / "callgate.lock"
+        await until(lambda: lock.exists() and "tools.add" in lock.read_text())
+        assert not (state / "callgate.lock").exists()
+        told = await run_callgate(state, "trust", cwd=here)
+        assert "1 definition accepted" in told.stdout, told
+    told = await run_callgate(state, "trust", "--check", cwd=here)  # without a gateway: the same lock
+    assert (told.exit_code, "as accepted" in told.stdout) == (0, True), told

@@ -18,16 +18,21 @@ from callgate.relay.lists.ask_listing import Listing
 from callgate.relay.lists.listing_attempts import Key
 from callgate.wire.eras.capabilities import EVERY_QUESTION, PLAIN_QUESTIONS
 
+CAPABLE = View(EVERY_QUESTION)
+
 
 class CapabilitySurvey:
     def __init__(
         self,
         ask: Callable[[Key], Awaitable[Listing | None]],
         show_alike: Callable[[str, bool], None],
+        looked_at: Callable[[str], None],
     ) -> None:
-        """`show_alike`: takes the result, whether a server shows the same to all."""
+        """`show_alike`: takes the result, whether a server shows the same to all. `looked_at`: hears when a
+        server was asked, also in vain."""
         self._ask = ask
         self._show_alike = show_alike
+        self._looked_at = looked_at
         self._came_up: set[str] = set()
         self._digests: dict[str, bytes] = {}  # of the common list that a result is about
         self._due: dict[str, None] = {}  # in order
@@ -65,10 +70,11 @@ class CapabilitySurvey:
             name = next(iter(self._due))
             del self._due[name]
             await self._look(name)
+            self._looked_at(name)
         self._task = None
 
     async def _look(self, name: str) -> None:
-        listing = await self._ask((name, OfferKind.TOOL, View(EVERY_QUESTION)))
+        listing = await self._ask((name, OfferKind.TOOL, CAPABLE))
         if listing is None:  # it is asked when a client needs it
             self._digests.pop(name, None)
         elif listing.digest == self._digests.get(name):

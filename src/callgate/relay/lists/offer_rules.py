@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from callgate.model.offers import OfferKind
+from callgate.model.trust import Extent
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Upstream
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
@@ -72,8 +73,7 @@ class Naming:
         faces = self._faces
         return faces if faces is not None and faces.mode_of(name) != "free" else None
 
-    def reading(self, name: str, kind: OfferKind, *, is_common: bool = True) -> ListReading:
-        """`is_common`: what it lists to everybody."""
+    def reading(self, name: str, kind: OfferKind, extent: Extent = "common") -> ListReading:
         separator = SHORT_SEPARATOR if name == self._rules.briefly_named else SEPARATOR
         return ListReading(
             kind,
@@ -84,7 +84,7 @@ class Naming:
             short=self._short[name],
             choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
             faces=self.faces_of(name) if kind in FACED_KINDS else None,
-            is_common=is_common,
+            extent=extent,
         )
 
     def reads_alike(self, other: "Naming", name: str, kind: OfferKind) -> bool:

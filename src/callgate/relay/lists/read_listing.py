@@ -13,6 +13,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import Offer, OfferKind, Route
+from callgate.model.trust import Extent
 from callgate.ports.faces import Faces, ShownEntries
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.public_names import SEPARATOR, public_name, public_uri
@@ -55,7 +56,7 @@ class ListReading:
     short: str | None = None  # the upstream's short name, for tools with long ones
     choice: ToolChoice | None = None  # which tools are let through; None: all
     faces: Faces | None = None  # what of it may be shown; None: all
-    is_common: bool = False  # it is what the server lists to everybody
+    extent: Extent = "part"
 
 
 def read_page(kind: OfferKind, upstream: str, result: bytes) -> ListPage:
@@ -100,7 +101,7 @@ def _shown(reading: ListReading, faces: Faces, taken: Sequence[msgspec.Raw]) -> 
     judged = (
         entries if choice is None or choice.takes_all else [one for one in entries if _is_chosen(choice, one)]
     )
-    shown = faces.show(reading.upstream, reading.kind, judged, is_whole=reading.is_common)
+    shown = faces.show(reading.upstream, reading.kind, judged, reading.extent)
     if len(judged) == len(entries):
         return shown
     left_out = [one for one in entries if not _is_chosen(choice, one)]
