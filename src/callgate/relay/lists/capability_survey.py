@@ -26,13 +26,13 @@ class CapabilitySurvey:
         self,
         ask: Callable[[Key], Awaitable[Listing | None]],
         show_alike: Callable[[str, bool], None],
-        looked_at: Callable[[str], None],
+        surveyed: Callable[[str], None],
     ) -> None:
-        """`show_alike`: takes the result, whether a server shows the same to all. `looked_at`: hears when a
+        """`show_alike`: takes the result, whether a server shows the same to all. `surveyed`: hears when a
         server was asked, also in vain."""
         self._ask = ask
         self._show_alike = show_alike
-        self._looked_at = looked_at
+        self._surveyed = surveyed
         self._came_up: set[str] = set()
         self._digests: dict[str, bytes] = {}  # of the common list that a result is about
         self._due: dict[str, None] = {}  # in order
@@ -70,7 +70,7 @@ class CapabilitySurvey:
             name = next(iter(self._due))
             del self._due[name]
             await self._look(name)
-            self._looked_at(name)
+            self._surveyed(name)
         self._task = None
 
     async def _look(self, name: str) -> None:

@@ -24,7 +24,7 @@ from callgate.model.view import COMMON
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, in_our_name
-from callgate.relay.lists.capability_survey import CAPABLE, CapabilitySurvey
+from callgate.relay.lists.capability_survey import CapabilitySurvey
 from callgate.relay.lists.catalog import Catalog, Part
 from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
@@ -68,7 +68,7 @@ class Listings:
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
         self._judged = JudgedLists(faces, self._known, self._reading, self._take, self.outdated)
         self.judge_again = self._judged.judge_again
-        self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike, self._looked_at)
+        self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike, self._judged.surveyed)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
@@ -277,11 +277,7 @@ class Listings:
         return ListAsk(self._upstream(name), asker, hop, self._reading(key), known)
 
     def _reading(self, key: Key) -> ListReading:
-        name, kind, view = key
-        is_capable = kind is OfferKind.TOOL and view == CAPABLE
-        return self.naming.reading(
-            name, kind, "common" if view == COMMON else "capable" if is_capable else "part"
-        )
+        return self.naming.reading(*key)
 
     def _take(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
@@ -297,10 +293,6 @@ class Listings:
         self._known.version += 1
         if is_alike:
             self._known.forget_declared(name)
-
-    def _looked_at(self, name: str) -> None:
-        if self.faces is not None:
-            self.faces.end_first_sight(name)
 
     def judge(self, health: Health) -> Health:
         return judged(health, self._known, self._attempts, self._rules.max_offers, self.faces)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 from callgate.model.offers import OfferKind
 from callgate.model.trust import Extent
+from callgate.model.view import COMMON, View
 from callgate.ports.faces import Faces
 from callgate.ports.upstream import Upstream
+from callgate.relay.lists.capability_survey import CAPABLE
 from callgate.relay.lists.public_names import SEPARATOR, SHORT_SEPARATOR, server_of, short_servers
 from callgate.relay.lists.read_listing import ListReading
 from callgate.relay.lists.territory import Territory
@@ -73,7 +75,10 @@ class Naming:
         faces = self._faces
         return faces if faces is not None and faces.mode_of(name) != "free" else None
 
-    def reading(self, name: str, kind: OfferKind, extent: Extent = "common") -> ListReading:
+    def reading(self, name: str, kind: OfferKind, view: View = COMMON) -> ListReading:
+        extent: Extent = "common" if view == COMMON else "part"
+        if kind is OfferKind.TOOL and view == CAPABLE:
+            extent = "capable"
         separator = SHORT_SEPARATOR if name == self._rules.briefly_named else SEPARATOR
         return ListReading(
             kind,
