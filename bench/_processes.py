@@ -104,6 +104,14 @@ def tree(pid: int) -> list[int]:
     return pids
 
 
+def set_niceness(pid: int, niceness: int) -> None:
+    """Of a process, and of its session: where the kernel divides a core among sessions first (autogroup), a
+    process's own niceness counts within its session only. Raises PermissionError."""
+    os.setpriority(os.PRIO_PROCESS, pid, niceness)
+    with suppress(FileNotFoundError, ProcessLookupError):
+        Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+
+
 def cpu_s(pid: int) -> float:
     """User and system time of the process and everything below it so far."""
     used_s = 0.0

@@ -299,7 +299,7 @@ def _fill(kind: StoreKind, folder: Path, events: int) -> None:
 
 async def _asked(kind: StoreKind, folder: Path, events: int) -> dict[str, float]:
     begun = time.monotonic()
-    _fill(kind, folder, events)
+    await asyncio.to_thread(_fill, kind, folder, events)
     print(f"    {folder.name}: {events:,} calls stored in {time.monotonic() - begun:.0f} s", flush=True)
     record = kind.record(folder)
     assert (await record.reader.extent()).events == events

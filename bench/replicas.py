@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import _replicas_model
-from _processes import Cores, end_on_sigterm, tree
+from _processes import Cores, end_on_sigterm, set_niceness, tree
 from _replica_gateways import Figure, hop, memory, relay, staleness, with_database
 from _replica_retention import retention
 from _replica_stores import flush, postmaster, processes, reads, writers
@@ -109,12 +109,12 @@ def beside_the_load(cores: Cores, server: Database) -> Iterator[None]:
     if cores.pinned:
         for member in tree(pid):
             os.sched_setaffinity(member, {cores.load})
-            os.setpriority(os.PRIO_PROCESS, member, _NICENESS)
+            set_niceness(member, _NICENESS)
     yield
     for member in tree(pid):
         os.sched_setaffinity(member, every)
         with suppress(PermissionError):  # only root may raise it again
-            os.setpriority(os.PRIO_PROCESS, member, 0)
+            set_niceness(member, 0)
 
 
 def _line(figure: Figure) -> str:

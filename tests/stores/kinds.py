@@ -247,6 +247,14 @@ class PostgresKind(StoreKind):
             self.database.run(f"DROP ROLE {self._reader}", database="postgres")
 
 
+def make_tables(store: PostgresStore, with_days: bool = True) -> None:
+    """In a thread that runs no event loop: the store runs its own."""
+    store.open()
+    if with_days:
+        store.begin_round()
+    store.close()
+
+
 class _ClickhouseRecord(KeptRecord):
     def __init__(
         self, folder: Path, store: ClickhouseStore, keeps_store: bool, settings: dict[str, Any]

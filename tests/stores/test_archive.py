@@ -1,5 +1,6 @@
 """Closed days as Parquet: in a folder and in a real S3, of both stores, whole or not there."""
 
+import asyncio
 import json
 import random
 from collections.abc import Iterator
@@ -226,13 +227,13 @@ async def test_a_day_is_deleted_only_after_its_manifest_was_read_back(
     with kept(place, str(target)) as keeper:
         await until(lambda: keeper.problem() is not None)
         assert "cannot be used" in (keeper.problem() or "")
-        tend(place, keeper)
+        await asyncio.to_thread(tend, place, keeper)
         assert await days_of(place) == DAYS
     target.unlink()
     with kept(place, str(target)) as keeper:
         await until(lambda: keeper.archived_days().issuperset(DAYS))
         assert keeper.problem() is None
-        tend(place, keeper)
+        await asyncio.to_thread(tend, place, keeper)
         assert await days_of(place) == []
     assert whole_days(target)[:3] == DAYS
     assert len(rows_of(target)) == 3 * FEW

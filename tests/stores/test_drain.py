@@ -16,8 +16,9 @@ from stores.kinds import StoreKind
 
 from callgate.ports.record_store import RecordStore
 from callgate.recorder.build_rows import event_row
+from callgate.recorder.flush import batch as batches
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.flush.drain import Drain
+from callgate.recorder.flush.drain import Drain, RoundCutError
 from callgate.recorder.journal.frames import EVENTS, GAPS, frame
 from callgate.recorder.journal.journal import JournalWriter, read_frames
 from callgate.recorder.read.pages import EPOCH
@@ -37,6 +38,11 @@ def a_segment(folder: Path) -> Path:
         writer.append([journalled(EVENTS, row)])
     writer.close()
     return writer.path
+
+
+def each_frame_is_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_ENOUGH_BYTES", 1)
+    monkeypatch.setattr(batches, "_MAX_BYTES", 1)
 
 
 def count(kind: StoreKind, store: RecordStore[Batch]) -> int:
@@ -94,6 +100,20 @@ def test_a_gap_reaches_its_table(folder: Path, kind: StoreKind, store: RecordSto
     first, last = (EPOCH + timedelta(seconds=second) for second in (1, 2))
     assert told == [(first, last, 7, "not recorded: No space left on device")]
     assert left_in(folder, store) == []
+
+
+def test_a_round_that_is_cut_keeps_what_it_stored_and_the_next_stores_the_rest_once(
+    folder: Path, kind: StoreKind, store: RecordStore[Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each_frame_is_a_batch(monkeypatch)
+    segment = a_segment(folder)
+    drain = Drain(folder, store)
+    for stored in (1, 2, 3):
+        with pytest.raises(RoundCutError):
+            drain.run(is_cut=lambda: True)
+        assert (count(kind, store), drain.rows, segment.exists()) == (stored, stored, True)
+    assert left_in(folder, store) == []
+    assert count(kind, store) == 3
 
 
 NO_BODIES = [b"", b""]

@@ -183,11 +183,15 @@ async def test_the_last_calls_are_stored_at_the_end_also_if_the_process_just_die
         lock = StoreLock(tmp_path / "store.lock")
         assert lock.try_acquire()
         lock.release()
-    store = kind.store(tmp_path)
-    store.open()
-    stored = await asyncio.to_thread(kind.ask, store, "SELECT sql FROM rpc_events ORDER BY sql")
-    store.close()
+    asked = "SELECT sql FROM rpc_events ORDER BY sql"
+    stored = await asyncio.to_thread(kind.ask, kind.store(tmp_path), asked)
     assert stored == [("1",), ("2",)]
+
+
+async def test_it_is_in_the_session_of_its_gateway_where_its_low_priority_counts(record: KeptRecord) -> None:
+    record.emit(settled(a_session()))
+    pid = await pid_of(record)
+    assert (os.getsid(pid), os.getpgid(pid)) == (os.getsid(0), pid)
 
 
 async def test_a_gateway_that_nobody_called_starts_none_and_a_signal_for_all_of_us_does_not_end_it(

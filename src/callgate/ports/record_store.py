@@ -44,8 +44,9 @@ _Batch = TypeVar("_Batch", contravariant=True)
 
 
 class RecordStore(Protocol[_Batch]):
-    """Used from one thread at a time. What it raises beside SetupError is among `failures`; after any of them
-    it is closed and opened again, since only the store itself knows what was written."""
+    """Used from one thread at a time, which runs no event loop. What it raises beside SetupError is among
+    `failures`; after any of them it is closed and opened again, since only the store itself knows what was
+    written."""
 
     @property
     def traits(self) -> StoreTraits: ...

@@ -180,6 +180,9 @@ class WrittenCalls(msgspec.Struct, gc=False):
     calls: list[Call]
     first_seq: int
 
+    def __len__(self) -> int:
+        return len(self.calls)
+
 
 def read_calls(calls_json: bytes) -> WrittenCalls:
     """Without bodies. Raises msgspec.DecodeError: it is not what `Columns.json` wrote."""

@@ -11,7 +11,10 @@ from urllib.request import urlopen
 
 import pytest
 from end_to_end.gateway_process import run_callgate, running_gateway
+from end_to_end.reload.changing import Changing
+from mcp import Client
 from stores.kinds import PostgresKind
+from stores.postgres.test_schema import add_day
 from waiting import until
 
 from callgate.recorder.flush.drain import StoreLock
@@ -154,3 +157,57 @@ async def test_healthz_says_that_the_storing_process_was_killed_until_another_st
         await a_call(tmp_path, kind, "second")
         listed = await gateway.get("/api/v1/tool-calls")
         assert {row["sql"] for row in listed["tool_calls"]} == {"SELECT 1 AS first", "SELECT 1 AS second"}
+
+
+_SOON = """
+from callgate.recorder.stores.postgres import record_store
+record_store._TEND_EVERY_S = 0.1
+"""
+
+
+async def test_a_changed_retention_reaches_the_storing_process_that_runs(
+    kind: PostgresKind, tmp_path: Path
+) -> None:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "sitecustomize.py").write_text(_SOON)  # run by the storing process: the gateway is a fork
+
+    def settings(keep: str) -> str:
+        return f'[record]\nstore = "{kind.database.dsn}"\nkeep = "{keep}"\n'
+
+    file = tmp_path / "callgate.toml"
+    file.write_text(f"version = 1\n{settings('30d')}")
+    async with (
+        running_gateway(tmp_path, "--port", "0", PYTHONPATH=str(modules)) as gateway,
+        Client(gateway.mcp_url) as client,
+    ):
+
+        async def upkeep_began() -> str:
+            """When last; each round may begin another."""
+            await client.call_tool("demo__query", {"query": "SELECT 1"})
+            await gateway.get("/api/v1/tool-calls")  # what is read is stored first
+            return kind.database.run("SELECT until FROM callgate_store.leases WHERE name = 'upkeep'")
+
+        async def old_calls_after_upkeep() -> str:
+            """The second that begins from now on: then the first is over."""
+            for _ in range(2):
+                before = await upkeep_began()
+
+                async def is_later(before: str = before) -> bool:
+                    return await upkeep_began() != before
+
+                await until(is_later)
+            return kind.database.run("SELECT count(*) FROM callgate.rpc_events WHERE client = 'x'")
+
+        async def is_dropped() -> bool:
+            return await old_calls_after_upkeep() == "1"
+
+        await until(upkeep_began)
+        (storing,) = storing_processes(gateway.process.pid)
+        for age in (1, 5):
+            add_day(kind, age)
+        assert await old_calls_after_upkeep() == "2"
+        told = await Changing(gateway, file).write(settings("3d"))
+        assert (told["problem"], told["needs_restart"]) == (None, [])
+        await until(is_dropped)
+        assert storing_processes(gateway.process.pid) == [storing]

@@ -14,7 +14,7 @@ from api.conftest import Stage
 from api.test_events import listening
 from databases.database import Database
 from recorder.happenings import NOW_S, a_session, read_back, settled
-from stores.kinds import KeptRecord, PostgresKind
+from stores.kinds import KeptRecord, PostgresKind, make_tables
 from stores.test_flush import event, segment_of
 from waiting import until
 
@@ -115,8 +115,7 @@ async def test_a_batch_that_commits_after_a_later_one_is_told_because_the_reader
     kind: PostgresKind, tmp_path: Path, numbered_by: Callable[[PostgresReads], StoredRows], tells_all: bool
 ) -> None:
     store = kind.store(tmp_path)
-    store.open()
-    store.begin_round()
+    await asyncio.to_thread(make_tables, store)
     reads = PostgresReads(store.thread, store.address)
     feed = SharedFeed(Feed(), numbered_by(reads))
     connections = [await asyncpg.connect(kind.database.dsn) for _ in range(2)]
@@ -145,7 +144,6 @@ async def test_a_batch_that_commits_after_a_later_one_is_told_because_the_reader
         await connection.close()
     await feed.close()
     await reads.close()
-    store.close()
 
 
 def settled_ids(events: list[SseEvent]) -> list[str]:

@@ -1,5 +1,6 @@
 """Gateways that may not change tables, and who changes them instead."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 from databases.database import Database
 from end_to_end.gateway_process import run_callgate, running_gateway
 from recorder.happenings import NOW_S, a_session, settled
-from stores.kinds import PostgresKind
+from stores.kinds import PostgresKind, make_tables
 from waiting import until
 
 from callgate.recorder.stores.postgres.connection import StoreAddress
@@ -81,9 +82,7 @@ async def test_a_gateway_without_the_right_to_change_tables_starts_once_somebody
 async def test_tables_of_a_newer_version_end_the_start_with_an_exit_code(
     kind: PostgresKind, tmp_path: Path
 ) -> None:
-    store = kind.store(tmp_path)
-    store.open()
-    store.close()
+    await asyncio.to_thread(make_tables, kind.store(tmp_path), False)
     kind.database.run("INSERT INTO callgate_store.schema_versions VALUES (99, 99, now())")
     started = await run_callgate(
         tmp_path, "serve", "--port", "0", "--json", CALLGATE_RECORD_STORE=kind.database.dsn
@@ -96,8 +95,7 @@ async def test_a_day_without_partitions_is_named_and_recovered_from_when_they_ar
     kind: PostgresKind, account: Account, tmp_path: Path
 ) -> None:
     administrator = kind.store(tmp_path)
-    administrator.open()
-    administrator.close()
+    await asyncio.to_thread(make_tables, administrator, False)
     kind.database.run(
         f"GRANT USAGE ON SCHEMA callgate_store TO {account};"
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA callgate_store TO {account};"
@@ -109,9 +107,7 @@ async def test_a_day_without_partitions_is_named_and_recovered_from_when_they_ar
     record.emit(settled(a_session(), NOW_S))
     await until(lambda: "has no partitions for" in (record.reader.problem() or ""))
     assert "callgate record migrate" in (record.reader.problem() or "")
-    administrator.open()
-    administrator.begin_round()
-    administrator.close()
+    await asyncio.to_thread(make_tables, administrator)
     await until(lambda: record.reader.problem() is None)
     assert (await record.reader.extent()).events == 1
     await record.close()

@@ -155,20 +155,25 @@ def grown(kind: PostgresKind, tmp_path: Path, retention: Retention) -> PostgresS
     store.begin_round()
     Writer(store).write((EVENTS, [event(1, request_json=b"{}")]))
     for age in range(1, 5):
-        day = TODAY - timedelta(days=age)
-        for table in PARTED:
-            name = f"callgate_store.{partition_name(table, day)}"
-            kind.database.run(
-                f"CREATE TABLE {name} (LIKE callgate_store.{table} INCLUDING ALL);"
-                f"ALTER TABLE callgate_store.{table} ATTACH PARTITION {name} FOR VALUES IN ('{day}')"
-            )
-        kind.database.run(
-            "INSERT INTO callgate_store.rpc_events (id, ts, method, client, stored_on, batch)"
-            f" VALUES (gen_random_uuid(), '{day}', 'tools/call', 'x', '{day}', 1);"
-            "INSERT INTO callgate_store.rpc_bodies (id, leg, request_json, stored_on)"
-            f" SELECT id, 0, '[]', stored_on FROM callgate_store.rpc_events WHERE stored_on = '{day}'"
-        )
+        add_day(kind, age)
     return store
+
+
+def add_day(kind: PostgresKind, age: int) -> None:
+    """A call with a body, stored so many days ago."""
+    day = TODAY - timedelta(days=age)
+    for table in PARTED:
+        name = f"callgate_store.{partition_name(table, day)}"
+        kind.database.run(
+            f"CREATE TABLE {name} (LIKE callgate_store.{table} INCLUDING ALL);"
+            f"ALTER TABLE callgate_store.{table} ATTACH PARTITION {name} FOR VALUES IN ('{day}')"
+        )
+    kind.database.run(
+        "INSERT INTO callgate_store.rpc_events (id, ts, method, client, stored_on, batch)"
+        f" VALUES (gen_random_uuid(), '{day}', 'tools/call', 'x', '{day}', 1);"
+        "INSERT INTO callgate_store.rpc_bodies (id, leg, request_json, stored_on)"
+        f" SELECT id, 0, '[]', stored_on FROM callgate_store.rpc_events WHERE stored_on = '{day}'"
+    )
 
 
 def counts(kind: PostgresKind) -> tuple[int, int]:

@@ -52,6 +52,10 @@ class StoreLock:
             self._fd = None
 
 
+class RoundCutError(Exception):
+    """What is left is for another round, which does not give way."""
+
+
 class StoredSegments:
     """Segments that get no more rows and are stored to their end. Some stores may forget their last commits
     (a standby takes over), so a segment stays until that is no longer to be feared."""
@@ -78,14 +82,12 @@ class StoredSegments:
         self._since_mono.pop(segment.name, None)
 
 
-def has_rows(folder: Path) -> bool:
-    """Whether there may be a row to store."""
-    return any(not is_read_to_its_end(segment, 0) for segment in segments(folder))
-
-
-def has_work(folder: Path) -> bool:
-    """Whether there is a row to store or a segment to put away."""
-    return any(not is_read_to_its_end(segment, 0) or is_abandoned(segment) for segment in segments(folder))
+def has_rows(folder: Path, *, or_ended: bool = False) -> bool:
+    """Whether there may be a row to store; `or_ended`: or a segment to put away."""
+    return any(
+        not is_read_to_its_end(segment, 0) or (or_ended and is_abandoned(segment))
+        for segment in segments(folder)
+    )
 
 
 def journalled_bytes(folder: Path) -> int:
@@ -117,10 +119,12 @@ class Drain:
         self.batches = self.rows = 0  # that we stored
         self.stored = StoredSegments(store.traits.keeps_segments_s)
 
-    def run(self, only: str | None = None) -> bool:
+    def run(self, only: str | None = None, is_cut: Callable[[], bool] = lambda: False) -> bool:
         """Everything journalled so far, in every segment, or in those of one writer; whether a segment came
-        to its end. Raises AlreadyStoredError, when it is to be run again, and StoreBusyError."""
+        to its end. Raises AlreadyStoredError, when it is to be run again, StoreBusyError, and RoundCutError
+        if `is_cut` says so after a batch."""
         self._only = only
+        self._is_cut = is_cut
         found = self._segments()
         watermarks = self._store.watermarks([path.name for path in found])
         self._reached = {path.name: watermarks.get(path.name, 0) for path in found}
@@ -171,7 +175,7 @@ class Drain:
         write = self._write
         if self._foreign_rows is not None:
             write = self._foreign_rows.writing(of_writer[0], write)
-        drained = _DrainedWriter(write, self._put_away, self._tokens, is_backlog=is_backlog)
+        drained = _DrainedWriter(write, self._put_away, self._tokens, self._is_cut, is_backlog=is_backlog)
         for segment in of_writer:
             drained.read(segment, self._reached[segment.name])
         return drained.finish()
@@ -223,12 +227,14 @@ class _DrainedWriter:
         write: Write,
         put_away: Callable[[Path, int], bool],
         tokens: TokenCounter,
+        is_cut: Callable[[], bool],
         *,
         is_backlog: bool,
     ) -> None:
         self._write = write
         self._put_away = put_away
         self._tokens = tokens
+        self._is_cut = is_cut
         self._new_batch = partial(Batch, is_backlog=is_backlog)
         self._batch = self._new_batch()
         self._ended: list[tuple[Path, int]] = []  # segments that get no more, and how far they were read
@@ -243,6 +249,8 @@ class _DrainedWriter:
                 offset = frame.end
                 if self._batch.is_complete:
                     self._store()
+                    if self._is_cut():
+                        raise RoundCutError
         if is_ended:
             self._ended.append((segment, offset))
 

@@ -4,9 +4,10 @@ The process that holds the folder's lock drains all journals in it. Only it may 
 a shared one is open to every process, and each of them may drain its own journal.
 
 Storing is of low priority: on a busy core it gives way to the relay, and on a free one it runs beside it.
-When it falls behind, it stops giving way: journals would grow without an end. A thread that is put off while
-it has the interpreter lock puts the relay off too. DuckDB's work needs no lock. Rows for a shared store are
-made in Python, so a gateway that serves has them made in a process of their own (`storing`).
+When somebody waits for it, or it falls behind and journals would grow without an end, it stops giving way
+after the next batch. A thread that is put off while it has the interpreter lock puts the relay off too.
+DuckDB's work needs no lock. Rows for a shared store are made in Python, so a gateway that serves has them
+made in a process of their own (`storing`).
 """
 
 import logging
@@ -23,7 +24,7 @@ from callgate.model.errors import SetupError
 from callgate.ports.record_reader import StoreProgress
 from callgate.ports.record_store import AlreadyStoredError, RecordStore, StoreBusyError
 from callgate.recorder.flush.batch import Batch
-from callgate.recorder.flush.drain import Drain, StoreLock, has_work, journalled_bytes
+from callgate.recorder.flush.drain import Drain, RoundCutError, StoreLock, has_rows, journalled_bytes
 from callgate.recorder.flush.foreign_rows import ForeignRows
 from callgate.recorder.flush.keeping import Flushed, KeptJournals
 from callgate.recorder.folder import journals_in
@@ -75,11 +76,11 @@ class Keeper:
         self._wake = threading.Event()
         self._stopping = False
         self._was_asked = False
-        self._is_behind = self._is_loaded = False
+        self._is_behind = self._is_loaded = self._gives_way = self._was_cut = False
         self._drained_mono = self._stored_mono = time.monotonic()
         self._due_after_s = store.traits.flush_every_s
         self._retry_s = store.traits.retry_s[0]
-        self._journalled_bytes = self._drained_bytes = self._trimmed_rows = 0
+        self._journalled_bytes = self._drained_bytes = self._begun_bytes = self._trimmed_rows = 0
         self._trouble = Trouble()
         self.rounds = 0  # that are over
         self._thread = background.thread("record store", self._run)
@@ -175,6 +176,8 @@ class Keeper:
         one_round.join()
 
     def _is_due(self) -> bool:
+        if self._was_cut:
+            return True
         waited_s = time.monotonic() - self._drained_mono
         if waited_s >= _DRAIN_NOW_AND_THEN_S or not self._keeps_store:
             return waited_s >= _DRAIN_NOW_AND_THEN_S
@@ -192,7 +195,8 @@ class Keeper:
         return time.monotonic() - self._drained_mono < self._retry_s
 
     def _round(self, gives_way: bool) -> None:
-        if gives_way and self._may_be_put_off:  # on Linux a thread has a priority of its own
+        self._gives_way = gives_way and self._may_be_put_off
+        if self._gives_way:  # on Linux a thread has a priority of its own
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         attempt(self._bring_up_to_date, self._trouble)
@@ -207,19 +211,23 @@ class Keeper:
         self._retry_s = least if self._trouble.error is None else min(most, tripled)
         jitter = random.uniform(1 - _JITTER, 1 + _JITTER) if traits.is_shared else 1.0  # noqa: S311
         watched_s = traits.flush_watched_s if self._store.is_watched else None
-        self._due_after_s = (watched_s or traits.flush_every_s) * jitter
+        self._due_after_s = 0.0 if self._was_cut else (watched_s or traits.flush_every_s) * jitter
         self.rounds += 1
 
     def _bring_up_to_date(self) -> None:
+        self._was_cut = False
         try:
             # Before the rest: what is journalled meanwhile is for the next round.
             size, begun_mono = journalled_bytes(self._journal_folder), time.monotonic()
+            self._begun_bytes = size
             is_holder = self._lock.try_acquire()
             if (is_holder or self._store.traits.is_shared) and self._needs_store():
                 self._drain_into_store(is_holder)
                 self._is_behind = self._drain.waiting_bytes() > _BEHIND_BYTES
                 self._stored_mono = begun_mono
             self._drained_bytes = size
+        except RoundCutError:
+            self._was_cut = self._is_behind = True
         except StoreBusyError as busy:
             raise self._store.trouble(busy) from busy
         except (*self._store.failures, OSError) as problem:
@@ -245,12 +253,19 @@ class Keeper:
         """Whether a segment came to its end."""
         for _ in range(_MOST_CONFLICTS):
             with suppress(AlreadyStoredError):
-                return self._drain.run(only)
+                return self._drain.run(only, self._is_cut)
         return False  # somebody else is at it: the next round will see
+
+    def _is_cut(self) -> bool:
+        """A thread that gives way cannot stop doing so: after a batch it may leave the rest to another."""
+        if not self._gives_way:
+            return False
+        since_bytes = journalled_bytes(self._journal_folder) - self._begun_bytes
+        return self._stopping or bool(self._flushes) or since_bytes > _BEHIND_BYTES
 
     def _needs_store(self) -> bool:
         """An open store costs 30 MB: a gateway that nobody has called yet does without."""
-        return self._store.is_open or self._was_asked or has_work(self._journal_folder)
+        return self._store.is_open or self._was_asked or has_rows(self._journal_folder, or_ended=True)
 
     def _let_go_of_store(self) -> None:
         self._store.close()

@@ -3,7 +3,7 @@
 DuckDB reads the frames' JSON itself. Nothing here knows an engine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from callgate.recorder.journal.frames import CALLS, EVENTS, GAPS, OPENED, SESSIO
 from callgate.recorder.rows import EventRow, GapRow, SessionRow
 from callgate.recorder.stores.duckdb.schema import SESSION_COLUMNS
 
-_Row = TypeVar("_Row")
+_Rows = TypeVar("_Rows", bound=Sized)
 
 SUM_NAMES = ["tool_call_count", "error_count", "total_tokens"]
 MOMENT_NAMES = ["created_at", "last_seen_at", "ended_at"]
@@ -54,6 +54,10 @@ class SessionPart:
         self.errors += is_error
         self.tokens += tokens
 
+
+_sessions = msgspec.json.Decoder(list[SessionRow]).decode
+_events = msgspec.json.Decoder(list[EventRow]).decode
+_gaps = msgspec.json.Decoder(list[GapRow]).decode
 
 Tokens = tuple[int, int, str]
 Keep = Callable[[EventRow, str | None, str | None], None]
@@ -109,48 +113,36 @@ def read_batch(
     if keep_calls is None:
         batch.spell_out_calls()
     parts = BatchParts()
-    for _, sessions in decoded(batch, SESSIONS, SessionRow):
+    for _, sessions in _read(batch, SESSIONS, _sessions):
         for session in sessions:
             parts.add_session(session)
-    for frame, rows in decoded(batch, EVENTS, EventRow):
+    for frame, rows in _read(batch, EVENTS, _events):
         for place, row in enumerate(rows):
             keep_event(row, *texts_of(frame, place))
             parts.add_event(row)
-    for frame, written in _written_calls(batch):
+    for frame, written in _read(batch, CALLS, read_calls):
         if keep_calls is not None:
             keep_calls(written, frame.bodies)
         parts.add_calls(written)
-    for frame, rows in decoded(batch, OPENED, EventRow):
+    for frame, rows in _read(batch, OPENED, _events):
         for place, row in enumerate(rows):
             if not parts.ended_within(row):
                 keep_open(row, *texts_of(frame, place))
-    for _, gaps in decoded(batch, GAPS, GapRow):  # the last: the others may add some
+    for _, gaps in _read(batch, GAPS, _gaps):  # the last: the others may add some
         parts.gaps += gaps
     return parts
 
 
-def decoded(batch: Batch, kind: bytes, shape: type[_Row]) -> Iterator[tuple[Frame, list[_Row]]]:
+def _read(batch: Batch, kind: bytes, rows_of: Callable[[bytes], _Rows]) -> Iterator[tuple[Frame, _Rows]]:
     """One after the other, as they are asked for. Frames that cannot be read are counted as gaps, and hide
     nothing that follows."""
     for frame in list(batch.frames[kind]):
         try:
-            rows = msgspec.json.decode(frame.rows_json, type=list[shape])
+            rows = rows_of(frame.rows_json)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            rows = []
-        if len(rows) == frame.count:
+            rows = None
+        if rows is not None and len(rows) == frame.count:
             yield frame, rows
-        else:
-            batch.give_up(frame)
-
-
-def _written_calls(batch: Batch) -> Iterator[tuple[Frame, WrittenCalls]]:
-    for frame in list(batch.frames[CALLS]):
-        try:
-            written = read_calls(frame.rows_json)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            written = None
-        if written is not None and len(written.calls) == frame.count:
-            yield frame, written
         else:
             batch.give_up(frame)
 

@@ -38,7 +38,7 @@ class StoringProcess:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-                    process_group=0,
+                    process_group=0,  # in our session: Linux may divide a core among sessions first
                 )
         except BaseException:
             ours.close()

@@ -1,4 +1,7 @@
-"""An event loop in a thread of its own: asyncpg encodes and decodes rows, which must not hold the relay's."""
+"""Event loops for asyncpg, which encodes and decodes rows: that must not hold the relay's loop.
+
+Reads have one in a thread of its own. What a round stores runs in the round's thread, with its priority.
+"""
 
 import asyncio
 import threading
@@ -12,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class LoopThread:
-    """Begins with the first that is asked of it, unless it was begun."""
+    """Begins with the first that is asked of it, and with the priority of who asks."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -21,23 +24,20 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
-    def begin(self) -> None:
-        """Now, with the caller's priority."""
-        with self._lock:
-            self._living_loop()
-
     def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """From any thread. Raises SetupError once it is closed."""
         with self._lock:
-            if self._is_closed:
+            try:
+                return asyncio.run_coroutine_threadsafe(work, self._living_loop())
+            except BaseException:
                 work.close()
-                raise record_closed()
-            return asyncio.run_coroutine_threadsafe(work, self._living_loop())
+                raise
 
     def _living_loop(self) -> asyncio.AbstractEventLoop:
+        if self._is_closed:
+            raise record_closed()
         if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._loop.set_exception_handler(_tell_of)
+            self._loop = _new_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True)
             self._thread.start()
         return self._loop
@@ -62,6 +62,34 @@ class LoopThread:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+class CallersLoop:
+    """Runs in the thread that asks, and only then. One thread asks at a time."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self) -> None:
+        """It takes descriptors."""
+        if self._loop is None:
+            self._loop = _new_loop()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        self.begin()
+        assert self._loop is not None
+        return self._loop.run_until_complete(work)
+
+    def close(self) -> None:
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(_tell_of)
+    return loop
 
 
 def _tell_of(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

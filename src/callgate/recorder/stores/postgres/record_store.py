@@ -28,7 +28,7 @@ from callgate.recorder.flush.retention import Retention
 from callgate.recorder.stores.database_store import DatabaseStore
 from callgate.recorder.stores.postgres import leases, partitions, upkeep
 from callgate.recorder.stores.postgres.connection import StoreAddress, connect, trouble_of
-from callgate.recorder.stores.postgres.loop_thread import LoopThread
+from callgate.recorder.stores.postgres.loop_thread import CallersLoop, LoopThread
 from callgate.recorder.stores.postgres.migrations import bring_up_to_date
 from callgate.recorder.stores.postgres.schema import STORE
 from callgate.recorder.stores.postgres.sweep import SILENT_S, end_silent, sweep
@@ -79,6 +79,7 @@ class PostgresStore(DatabaseStore):
         self._may_migrate = may_migrate
         self._holder = uuid.uuid4().hex
         self.thread = LoopThread("record database")
+        self.round_loop = CallersLoop()
         self._connection: Connection = None
         self._partitions_until: date | None = None
         self._opened_mono = float("inf")
@@ -87,14 +88,13 @@ class PostgresStore(DatabaseStore):
         self.is_watched = False
 
     def load(self) -> None:
-        """Before a round: of one of low priority, the connection's thread would inherit that for good."""
-        self.thread.begin()
+        self.round_loop.begin()
 
     def open(self) -> None:
         if self._connection is not None:
             return
         try:
-            self._connection = self.thread.run(self._opened())
+            self._connection = self.round_loop.run(self._opened())
             self._opened_mono = time.monotonic()
         except FAILURES as problem:
             raise trouble_of(self.address, problem) from problem
@@ -111,39 +111,40 @@ class PostgresStore(DatabaseStore):
         connection, self._connection = self._connection, None
         self._looked_mono = self._noted_mono = float("-inf")
         if connection is not None:
-            self.thread.run(_ended(connection))
+            self.round_loop.run(_ended(connection))
 
     def end(self) -> None:
         """For good, when nobody reads any more."""
+        self.round_loop.close()
         self.thread.close()
 
     def trouble(self, problem: Exception) -> SetupError:
         return trouble_of(self.address, problem)
 
     def watermarks(self, segments: Sequence[str]) -> Mapping[str, int]:
-        return self.thread.run(self._watermarks(segments))
+        return self.round_loop.run(self._watermarks(segments))
 
     def write(self, batch: Batch) -> None:
         try:
-            self.thread.run(self._write(rows_of(batch)))
+            self.round_loop.run(self._write(rows_of(batch)))
         except (pg.CharacterNotInRepertoireError, pg.DataError, ValueError, struct.error):
             batch.spell_out_calls()
             rows = rows_of(batch)
             rows.clean()
-            self.thread.run(self._write(rows))
+            self.round_loop.run(self._write(rows))
 
     def forget(self, segment: str) -> None:
         """Its rows in `batches` go with their day."""
 
     def sweep(self, living: Collection[str]) -> None:
-        self.thread.run(self._swept(living))
+        self.round_loop.run(self._swept(living))
 
     def begin_round(self) -> None:
-        self.thread.run(self._made_ahead())
+        self.round_loop.run(self._made_ahead())
 
     def note_living(self, writers: Collection[str]) -> None:
         if time.monotonic() - self._noted_mono >= _NOTE_EVERY_S:
-            self.thread.run(self._note_living(writers))
+            self.round_loop.run(self._note_living(writers))
             self._noted_mono = time.monotonic()
 
     def tend(self) -> None:
@@ -152,7 +153,10 @@ class PostgresStore(DatabaseStore):
             return
         if self._upkeep is None or self._upkeep.done():
             self._tended_mono = time.monotonic()
-            self._upkeep = self.thread.submit(self._tended())
+            try:
+                self._upkeep = self.thread.submit(self._tended())
+            except (OSError, RuntimeError) as problem:  # no descriptor or no thread for it
+                _log.warning("the record's upkeep was put off: %s", problem)
 
     def tended(self) -> None:
         """Waits until the upkeep that began last is over."""
