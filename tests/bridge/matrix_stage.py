@@ -96,7 +96,7 @@ async def standing_matrix(
         url = await stack.enter_async_context(serve(entries))
         drivers: dict[str, DriverProcess] = {}
         for name in clients:
-            command = python.get(name) or _typescript("sdk1" if name == "ts1" else "sdk2")
+            command = python.get(name) or typescript_sdk("sdk1" if name == "ts1" else "sdk2")
             driver = running_driver(*command, packages=packages if name == "py1" else None)
             drivers[name] = await stack.enter_async_context(driver)
         stage = MatrixStage(url, folder, drivers)
@@ -104,7 +104,7 @@ async def standing_matrix(
         await stage.close()
 
 
-def _typescript(sdk: str) -> list[str]:
+def typescript_sdk(sdk: str) -> list[str]:
     """The SDK needs Node 20, newer than many machines have; the conformance suite brings its own."""
     return typescript(install().node, node_modules(CLIENT_FOLDER, "bridge"), sdk)
 

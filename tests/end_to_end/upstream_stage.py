@@ -62,11 +62,6 @@ class Actor:
         assert self.process.stdout is not None
         self.url = f"http://127.0.0.1:{int(await self.process.stdout.readline())}/mcp"
 
-    @property
-    def port(self) -> int:
-        assert self.url is not None
-        return int(self.url.rpartition(":")[2].partition("/")[0])
-
     async def stop_http(self) -> None:
         if self.process is not None and self.process.returncode is None:
             self.process.kill()

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from waiting import until
@@ -10,6 +12,7 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.identity import LOCAL
 from callgate.model.session import Session
 from callgate.ports.homes import ModernKey
+from callgate.replicas import homes
 from callgate.replicas.directory import DirectoryAwayError, HomeRow
 from callgate.replicas.homes import ReplicaHomes
 from callgate.replicas.sealed_ids import SealedIds
@@ -25,6 +28,7 @@ class Late(Told):
         super().__init__()
         self.may_answer = asyncio.Event()
         self.asked = 0
+        self.is_told, self.may_hear = asyncio.Event(), asyncio.Event()
 
     async def claim(self, row: HomeRow, gap_s: float, limit_s: float) -> tuple[str, str]:
         self.asked += 1
@@ -32,6 +36,10 @@ class Late(Told):
         if self.is_away:
             raise DirectoryAwayError("away")
         return row.session_id, OTHER
+
+    async def put(self, rows: Sequence[HomeRow]) -> None:
+        self.is_told.set()
+        await self.may_hear.wait()
 
 
 class Scene:
@@ -85,3 +93,23 @@ async def test_requests_that_come_together_ask_once(scene: Scene) -> None:
     found = await asyncio.gather(*(scene.homes.claim(scene.key) for _ in range(5)))
     assert {each.home for each in found} == {OTHER}
     assert scene.directory.asked == 1
+
+
+async def test_after_a_heartbeat_a_first_call_waits_as_long_as_ever_whatever_is_still_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the session begins anew here, although the directory answers by now."""
+    monkeypatch.setattr(homes, "_CLAIM_S", 0.0)
+    monkeypatch.setattr(homes, "_CLAIM_AFTER_SILENCE_S", 0.0)
+    session = await scene.arrives()  # it waits in vain
+    scene.homes.opened(replace(session, handshake_id="h"))  # there is something to tell
+    telling = asyncio.create_task(scene.homes.tell(5.0))
+    await scene.directory.is_told.wait()
+    monkeypatch.setattr(homes, "_CLAIM_S", 60.0)
+    claiming = asyncio.create_task(scene.homes.claim(ModernKey("m-other", "another", LOCAL.name)))
+    await until(lambda: scene.directory.asked == 2)
+    scene.directory.may_answer.set()
+    assert (await claiming).home == OTHER
+    scene.directory.may_hear.set()
+    await telling
+    await scene.homes.close()

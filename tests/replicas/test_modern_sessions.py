@@ -11,6 +11,7 @@ from waiting import until
 from replicas.fleet import Replica, running_fleet
 
 GAP_S = 9.0  # as half an hour is otherwise
+PATIENCE_S = 0.5  # of a session's first call, with the directory
 SESSIONS = "SELECT count(*), count(DISTINCT session_id) FROM callgate.rpc_events WHERE tool_name = 'touch'"
 
 
@@ -36,9 +37,11 @@ async def test_a_session_is_one_without_the_database_at_its_first_calls_and_over
             first, second, third = fleet.replicas
             async with first.modern(path="/servers/counter/mcp") as client:
 
-                async def call(port: int) -> None:
+                async def call(port: int) -> float:
                     client.port = port
+                    sent_at = time.monotonic()
                     assert "result" in await client.call("touch")
+                    return time.monotonic() - sent_at
 
                 # Its border is near, and three calls fit before it.
                 await until(lambda: 0.3 < time.time() / GAP_S % 1 < 0.6)
@@ -59,7 +62,9 @@ async def test_a_session_is_one_without_the_database_at_its_first_calls_and_over
                     calls += 1
                     await asyncio.sleep(0.2)  # it only has to stay within its gap
                 await others
-                await call(third.port)  # it never heard of the client, and asks the directory
-                await call(second.port)
+                took_s = await call(third.port)  # it never heard of the client, and asks the directory
+                took_s = max(took_s, await call(second.port))
             await until(lambda: fleet.ask(SESSIONS)[0][0] == str(calls + 2))
-            assert fleet.ask(SESSIONS) == [[str(calls + 2), "1"]]
+            # A directory that is that slow is not waited for: then one that it asked may have begun anew.
+            most = 1 if took_s < PATIENCE_S else 2
+            assert 1 <= int(fleet.ask(SESSIONS)[0][1]) <= most

@@ -206,11 +206,11 @@ class ReplicaHomes:
 
     async def tell(self, since_s: float) -> None:
         """`since_s`: how long ago the heartbeat before was."""
+        self._is_prompt = True  # who beats has just been answered
         try:
             await self._flush()
             await self._claim_late()
             await self._tell_seen(is_after_silence=since_s > _MISSED_BEATS_S)
-            self._is_prompt = True  # who beats has just been answered
             now = asyncio.get_running_loop().time()
             if now - self._swept_at > _SWEEP_EVERY_S:
                 self._swept_at = now

@@ -1,6 +1,5 @@
 """What one principal can do with the calls of another, and what is left of a token that ended."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -9,8 +8,8 @@ from typing import Any
 
 import pytest
 from end_to_end.gateway_process import GatewayProcess, run_callgate, running_gateway
-from end_to_end.principals.test_reload import OPERATOR, stream_that_ends
-from end_to_end.principals.test_roles import CONFIG, TOKENS, send
+from end_to_end.principals.test_reload import OPERATOR, ask, stream_that_ends
+from end_to_end.principals.test_roles import CONFIG, TOKENS
 from end_to_end.test_stdio import frames, line
 from waiting import until
 
@@ -27,20 +26,12 @@ async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
         yield running
 
 
-async def ask(
-    gateway: GatewayProcess, path: str, token: str | None, body: dict[str, Any] | None = None
-) -> tuple[int, Any]:
-    method, raw = ("get", None) if body is None else ("post", json.dumps(body).encode())
-    status, told = await asyncio.to_thread(send, gateway.announced["url"] + path, method, token or "", raw)
-    return status, json.loads(told) if isinstance(told, bytes) else told
-
-
 async def recorded(gateway: GatewayProcess, count: int) -> list[list[Any]]:
     """Principal and outcome of every tool call, oldest first."""
     sql = "SELECT principal, outcome FROM rpc_events WHERE method = 'tools/call' ORDER BY ts"
 
     async def all_of_them() -> list[list[Any]] | None:
-        _, told = await ask(gateway, "/api/v1/query", OPERATOR, {"sql": sql})
+        _, told = await ask(gateway, "/api/v1/query", body={"sql": sql})
         return told["rows"] if len(told["rows"]) >= count else None
 
     found = await until(all_of_them)
@@ -91,7 +82,7 @@ async def test_over_the_local_socket_a_caller_reaches_nothing_but_mcp(tmp_path: 
     async with running_gateway(tmp_path) as gateway:
         said = line(1, "tools/call", name="demo__query", arguments=SELECT)
         await run_callgate(tmp_path, "stdio", stdin=said)
-        _, told = await ask(gateway, "/api/v1/tool-calls", None)
+        _, told = await ask(gateway, "/api/v1/tool-calls", "")
         (call,) = told["tool_calls"]
         for command in (("calls",), ("replay", call["id"]), ("tail",), ("trust",), ("reload",)):
             done = await run_callgate(tmp_path, *command, CALLGATE_TOKEN=TOKENS["call"])

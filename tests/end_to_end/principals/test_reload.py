@@ -18,9 +18,12 @@ OPERATOR = "c81e5f0392ad467b"
 START = f'version = 1\n[server]\ntokens = [{{ token = "{OPERATOR}", principal = "ops" }}]\n'
 
 
-async def ask(gateway: GatewayProcess, path: str, token: str = OPERATOR, body: bytes | None = None) -> Any:
-    method = "get" if body is None else "post"
-    status, told = await asyncio.to_thread(send, gateway.announced["url"] + path, method, token, body)
+async def ask(
+    gateway: GatewayProcess, path: str, token: str = OPERATOR, body: dict[str, Any] | None = None
+) -> tuple[int, Any]:
+    """`token`: none if it is empty."""
+    method, raw = ("get", None) if body is None else ("post", json.dumps(body).encode())
+    status, told = await asyncio.to_thread(send, gateway.announced["url"] + path, method, token, raw)
     return status, json.loads(told) if isinstance(told, bytes) else told
 
 
@@ -100,10 +103,9 @@ async def test_what_cannot_be_taken_over_is_named_and_told_on_the_stream(tmp_pat
 
         # Who did it is in the record, without a value.
         sql = "SELECT principal, sender, outcome FROM rpc_events WHERE method = 'operator/reload'"
-        body = json.dumps({"sql": sql}).encode()
 
         async def are_recorded() -> bool:
-            _, told = await ask(gateway, "/api/v1/query", body=body)
+            _, told = await ask(gateway, "/api/v1/query", body={"sql": sql})
             return told["rows"] == [["ops", "operator", "answered"]] * 2
 
         await until(are_recorded)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from end_to_end.upstream_stage import Actor, Stage, client_of, code_of, say, staged, text_of
+from kept_port import kept_port
 from waiting import until
 
 Steps = list[dict[str, Any]]
@@ -287,16 +288,17 @@ async def test_a_command_that_does_not_exist_is_told_of(tmp_path: Path) -> None:
 
 async def test_an_http_server_that_dies_in_a_call_is_shown_as_down_and_comes_back(tmp_path: Path) -> None:
     bad = Actor("bad", tmp_path)
-    await bad.start_http()
-    async with staged(bad, Actor("good", tmp_path)) as stage:
-        answer = await outcome_beside_a_neighbour(stage, "legacy", [{"exit": 7}], tmp_path / "gate")
-        check(answer, "upstream.unavailable")
-        async with stage.client() as client:
-            assert code_of(await client.play("bad__play", FINE)) == "upstream.unavailable"
-        assert (await stage.until_state("bad", "down"))["code"] == "upstream.unavailable"
-        await bad.start_http(bad.port)
-        await stage.until_state("bad", "up")
-        await comes_back(stage, "legacy")
+    with kept_port() as port:
+        await bad.start_http(port)
+        async with staged(bad, Actor("good", tmp_path)) as stage:
+            answer = await outcome_beside_a_neighbour(stage, "legacy", [{"exit": 7}], tmp_path / "gate")
+            check(answer, "upstream.unavailable")
+            async with stage.client() as client:
+                assert code_of(await client.play("bad__play", FINE)) == "upstream.unavailable"
+            assert (await stage.until_state("bad", "down"))["code"] == "upstream.unavailable"
+            await bad.start_http(port)
+            await stage.until_state("bad", "up")
+            await comes_back(stage, "legacy")
 
 
 async def test_a_lost_session_is_renewed_once_and_only_what_is_safe_is_asked_again(tmp_path: Path) -> None:
@@ -331,19 +333,20 @@ async def test_a_server_that_comes_back_in_the_other_era_is_probed_again(
     era = tmp_path / "era"
     era.write_text(before)
     bad = Actor("bad", tmp_path, ["--era", f"@{era}"])
-    if transport == "http":
-        await bad.start_http()
-    async with staged(bad) as stage:
-        await comes_back(stage, before)
-        era.write_text(after)
+    with kept_port() as port:
         if transport == "http":
-            await bad.stop_http()
-            await bad.start_http(bad.port)
-            async with client_of(stage, before) as client:  # what was believed of it proves wrong
-                assert "error" in await client.play("bad__play", FINE)
-        else:
-            os.kill(bad.pids()[0], signal.SIGKILL)
-        await comes_back(stage, after)
+            await bad.start_http(port)
+        async with staged(bad) as stage:
+            await comes_back(stage, before)
+            era.write_text(after)
+            if transport == "http":
+                await bad.stop_http()
+                await bad.start_http(port)
+                async with client_of(stage, before) as client:  # what was believed of it proves wrong
+                    assert "error" in await client.play("bad__play", FINE)
+            else:
+                os.kill(bad.pids()[0], signal.SIGKILL)
+            await comes_back(stage, after)
 
 
 async def test_a_burst_of_progress_arrives_whole_and_in_order(tmp_path: Path) -> None:

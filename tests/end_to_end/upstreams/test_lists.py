@@ -273,21 +273,26 @@ async def test_a_server_whose_list_fails_is_shown_with_that_and_told_when_it_wor
 async def listed_by_a_client(folder: Path) -> AsyncIterator[tuple[Stage, Actor, Any, Answering]]:
     one, two = Actor("one", folder), Actor("two", folder)
     one.offer(tools=PLAIN, prompts=["greet"])
-    async with staged(one, two) as stage, stage.client() as client:
-        for name in ("one", "two"):
-            await stage.until_state(name, "up")
-        await client.until_names(lambda names: len(names) == 4)
-        # One that its server tells later than a list waits would be news.
-        await client.until_names(bool, "prompts/list", "prompts")
-        await client.names("resources/list", "resources", "uri")
-        yield stage, one, client, await client.listen()
+    async with staged(one, two) as stage:
+        # For a client that came before all was told the rest is news, also if it listed again meanwhile.
+        async with stage.client() as earlier:
+            for name in ("one", "two"):
+                await stage.until_state(name, "up")
+            await earlier.until_names(lambda names: len(names) == 4)
+            await earlier.until_names(bool, "prompts/list", "prompts")
+            await earlier.names("resources/list", "resources", "uri")
+        async with stage.client() as client:
+            assert len(await client.names()) == 4
+            assert await client.names("prompts/list", "prompts") == ["one__greet"]
+            assert await client.names("resources/list", "resources", "uri") == []
+            yield stage, one, client, await client.listen()
 
 
 async def restart(stage: Stage, one: Actor) -> None:
     """Killed, and up again with its list asked anew."""
-    asked = len(one.heard("tools/list"))
+    asked = {method: len(one.heard(method)) for method in ("tools/list", "prompts/list")}
     os.kill(one.heard("initialize")[-1]["pid"], signal.SIGKILL)  # the shared one
-    await until(lambda: len(one.heard("tools/list")) > asked and len(one.heard("prompts/list")) > 1)
+    await until(lambda: all(len(one.heard(method)) > before for method, before in asked.items()))
     await stage.until_state("one", "up")
 
 

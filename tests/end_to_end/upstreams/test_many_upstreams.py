@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from end_to_end.upstream_stage import Actor, Stage, client_of, staged, text_of
+from kept_port import kept_port
 from upstreams.processes import is_alive
 from waiting import until
 
@@ -20,14 +21,14 @@ FINE = {"answer": "fine"}
 @asynccontextmanager
 async def port_of(how: str) -> AsyncIterator[int]:
     """A port that refuses, or one that takes connections and never says a word."""
+    if how == "refuses":
+        with kept_port() as port:
+            yield port
+        return
     held: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: held.append(writer), "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    if how == "refuses":
-        server.close()
-        await server.wait_closed()
     try:
-        yield port
+        yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
         for writer in held:
@@ -72,27 +73,27 @@ async def test_its_tools_come_into_the_list_when_it_comes_up_and_listeners_are_t
 ) -> None:
     needed, late = tmp_path / "needed", Actor("late", tmp_path)
     late.options = ["--needs", str(needed)]
-    if transport == "http":
-        async with port_of("refuses") as port:
+    with kept_port() as port:
+        if transport == "http":
             late.url = f"http://127.0.0.1:{port}/mcp"
-    async with staged(Actor("one", tmp_path), late) as stage, stage.client() as client:
-        await stage.until_state("one", "up")
-        await stage.until_state("late", "down")
-        assert await client.names() == ["one__play", "one__echo"]
-        heard = await client.listen()
-        async with stage.client("/servers/one/mcp") as direct:
-            elsewhere = await direct.listen()
-            needed.touch()
-            if transport == "http":
-                await late.start_http(late.port)
-            await stage.until_state("late", "up")
-            await heard.until_method("notifications/tools/list_changed")
-            assert await client.names() == ["one__play", "one__echo", "late__play", "late__echo"]
-            assert text_of(await client.play("late__play", FINE)) == "fine"
-            # A client of one server alone does not hear of another.
-            answer = await direct.play("play", announce_now(), FINE)
-            assert text_of(answer) == "fine"
-            assert (await elsewhere.next())["params"] == {"only": "one"}
+        async with staged(Actor("one", tmp_path), late) as stage, stage.client() as client:
+            await stage.until_state("one", "up")
+            await stage.until_state("late", "down")
+            assert await client.names() == ["one__play", "one__echo"]
+            heard = await client.listen()
+            async with stage.client("/servers/one/mcp") as direct:
+                elsewhere = await direct.listen()
+                needed.touch()
+                if transport == "http":
+                    await late.start_http(port)
+                await stage.until_state("late", "up")
+                await heard.until_method("notifications/tools/list_changed")
+                assert await client.names() == ["one__play", "one__echo", "late__play", "late__echo"]
+                assert text_of(await client.play("late__play", FINE)) == "fine"
+                # A client of one server alone does not hear of another.
+                answer = await direct.play("play", announce_now(), FINE)
+                assert text_of(answer) == "fine"
+                assert (await elsewhere.next())["params"] == {"only": "one"}
 
 
 def announce_now() -> dict[str, str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from end_to_end.gateway_process import GatewayProcess, running_gateway
 from end_to_end.raw_clients import LegacyClient, ModernClient
+from kept_port import kept_port
 from upstreams.http_servers.sdk_server import sdk_server
 from waiting import until
 
@@ -44,15 +45,15 @@ async def test_it_works_whatever_the_client_declares(tmp_path: Path) -> None:
 
 
 async def test_it_works_again_after_the_server_was_gone(tmp_path: Path) -> None:
-    async with sdk_server("sse") as url:
-        write(tmp_path, url)
-        port = int(url.rpartition(":")[2].partition("/")[0])
-    async with running_gateway(tmp_path) as gateway:
-        for _ in range(2):
-            async with sdk_server("sse", port):
-                await until_state(gateway, "up")
-                async with LegacyClient(port_of(gateway), "/mcp", {"roots": {}}) as client:
-                    answer = await client.call("old__add", ADD)
-                    assert "result" in answer, answer
-                    assert answer["result"]["content"][0]["text"] == "5"
-            await until_state(gateway, "down")
+    with kept_port() as port:
+        async with sdk_server("sse", port) as url:
+            write(tmp_path, url)
+        async with running_gateway(tmp_path) as gateway:
+            for _ in range(2):
+                async with sdk_server("sse", port):
+                    await until_state(gateway, "up")
+                    async with LegacyClient(port_of(gateway), "/mcp", {"roots": {}}) as client:
+                        answer = await client.call("old__add", ADD)
+                        assert "result" in answer, answer
+                        assert answer["result"]["content"][0]["text"] == "5"
+                await until_state(gateway, "down")

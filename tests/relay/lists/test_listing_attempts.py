@@ -1,6 +1,8 @@
 """How often a server is asked for its lists."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -75,4 +77,31 @@ async def test_only_the_common_list_is_asked_again_by_the_clock(
     trouble = attempts.trouble(key)
     assert trouble is not None
     assert (trouble.retry is not None) is is_asked_again
+    await attempts.close()
+
+
+async def test_what_is_known_of_a_list_that_failed_keeps_nothing_of_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may be known as long as the gateway runs: by the clock only the common list is asked for again."""
+
+    class Connection:
+        pass
+
+    connections: list[weakref.ref[Connection]] = []
+
+    async def fail(_: object) -> object:
+        connection = Connection()
+        connections.append(weakref.ref(connection))
+        raise UpstreamError(UPSTREAM_FAILED, "it ended") from OSError(connection)
+
+    monkeypatch.setattr(listing_attempts, "ask_listing", fail)
+    attempts = attempts_of(StagedUpstream("one"))
+    key: Key = ("one", OfferKind.TOOL, View('{"roots":{}}'))
+    assert await attempts.ask(key) is None
+    trouble = attempts.trouble(key)
+    assert trouble is not None
+    assert (trouble.code, trouble.message) == ("upstream.failed", "it ended")
+    gc.collect()
+    assert [connection() for connection in connections] == [None]
     await attempts.close()

@@ -47,8 +47,8 @@ def _failing(name: str, attempts: Attempts) -> dict[OfferKind, tuple[State, str 
         trouble, attempt = attempts.trouble(key), attempts.running(key)
         waited_s = time.monotonic() - attempt.began_mono if attempt and attempt.began_up else 0.0
         if trouble is not None:
-            text = f"It runs, but {kind.method} fails and is asked again: {trouble.error.message}"
-            found[kind] = (State.DOWN, trouble.error.code.code, text)
+            text = f"It runs, but {kind.method} fails and is asked again: {trouble.message}"
+            found[kind] = (State.DOWN, trouble.code, text)
         elif waited_s > _SLOW_S:
             text = f"It runs, but did not answer {kind.method} for {waited_s:.0f} s"
             found[kind] = (State.STARTING, None, text)

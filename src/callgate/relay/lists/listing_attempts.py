@@ -58,9 +58,10 @@ class Attempt:
 
 @dataclass(slots=True)
 class ListFailure:
-    """Why a list could not be had the last time."""
+    """Why a list could not be had the last time. Not the error itself: its traceback keeps the connection."""
 
-    error: CallgateError
+    code: str
+    message: str
     lasted_s: float  # until it failed
     backoff: Backoff
     retry: asyncio.TimerHandle | None = None
@@ -177,7 +178,8 @@ class Attempts:
         self._running.pop(key, None)
         before = self._troubles.get(key)
         backoff = before.backoff if before is not None else Backoff(random.random)
-        trouble = ListFailure(error, time.monotonic() - attempt.began_mono, backoff)
+        lasted_s = time.monotonic() - attempt.began_mono
+        trouble = ListFailure(error.code.code, error.message, lasted_s, backoff)
         self._troubles[key] = trouble
         if attempt.is_outdated:  # it came up, or said that it changed, while we asked
             self._ask_anew(key, None)
