@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from traceback import walk_tb
 
 import pytest
 from databases.database import Database
@@ -56,6 +57,18 @@ async def test_a_server_that_is_down_is_told_with_the_reason_and_found_by_itself
         while source.driver.trouble() is not None:  # nobody calls: it looks by itself
             await asyncio.sleep(0.01)
         assert await source.cell("SELECT 7") == 7
+
+
+async def test_callers_of_a_server_that_is_down_add_nothing_to_what_is_remembered_of_it(
+    either: Opener, cable: tuple[Proxy, ServerAddress]
+) -> None:
+    proxy, address = cable
+    await proxy.cut()
+    async with either(address=address) as source:
+        causes = [(await failure_of(source)).__context__ for _ in range(20)]
+        told_again = next(one for one in causes if causes.count(one) > 1)
+        assert told_again is not None
+        assert len(list(walk_tb(told_again.__traceback__))) < 20
 
 
 async def test_a_server_that_never_answers_does_not_hold_a_call(

@@ -199,7 +199,7 @@ class ConnectionPool(Generic[Connection]):
         started = time.monotonic()
         if self._failure is not None and started < self._retry_at:
             self.free_place()
-            raise self._failure
+            raise self._failure.with_traceback(None)  # or it grows with each who is told
         try:
             connection = await self._engine.open()
         except OpenFailed as failure:
