@@ -1,9 +1,12 @@
 """The configured MCP servers as upstreams, and what all of them share."""
 
+import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import callgate
 from callgate.app.principals import bearer_tokens
 from callgate.app.sources import briefly_named
 from callgate.config.paths import record_folder, state_folder
@@ -127,8 +130,18 @@ def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan
 def guarded_of(config: Config, file: Path | None) -> Guarded:
     files = [record_folder(config), *([file] if file is not None else [])]
     return Guarded(
-        state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
+        state_folder(config).resolve(),
+        Path.home().resolve(),
+        tuple(path.resolve() for path in files),
+        _code_of_ours(),
     )
+
+
+def _code_of_ours() -> tuple[Path, ...]:
+    """Whoever changes it is not confined from our next start on, or from the next start of a confined server."""
+    libraries = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    programs = [Path(sys.executable), Path(sys.executable).resolve(), Path(callgate.__file__)]
+    return tuple({place.resolve() for place in (*libraries, *(program.parent for program in programs))})
 
 
 def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None:

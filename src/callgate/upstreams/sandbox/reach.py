@@ -3,8 +3,8 @@
 Rules
 1. Readable: the system, interpreters on PATH, the program, what its arguments name, its folder, `reads`.
    Writable: `writes`, and a folder of its own. All else is out of reach.
-2. A folder that holds our state, our file, or the user's home is never given. Where the operator named it,
-   the server does not start; where only an argument does, it is left out.
+2. A folder that holds our state, our file, or the user's home is never given, nor one with our own code to
+   write to. Where the operator named it, the server does not start; where only an argument does, it is left out.
 3. Landlock follows links when a rule is made. What lies inside a writable folder is therefore never a rule
    by itself: the program of an earlier start could have put a link to somewhere else in its place.
 """
@@ -70,13 +70,19 @@ class Guarded:
     state: Path
     home: Path
     files: tuple[Path, ...] = ()  # of ours, elsewhere: the configuration, the record
+    code: tuple[Path, ...] = ()  # what we run ourselves, unconfined: it may be read, and not written to
 
-    def held_by(self, folder: Path) -> str:
+    @property
+    def ours(self) -> tuple[Path, ...]:
+        return self.state, *self.files
+
+    def held_by(self, folder: Path, *, is_written: bool = False) -> str:
         """What of it is in this folder, or is the folder that it is in; empty if nothing."""
-        for path in (self.state, *self.files):
+        kept = (*self.ours, *self.code) if is_written else self.ours
+        for path in kept:
             if path.is_relative_to(folder):
                 return f"holds {path}, which is Callgate's own"
-        for path in (self.state, *self.files):
+        for path in kept:
             if folder.is_relative_to(path):
                 return f"is inside {path}, which is Callgate's own"
         return f"holds the home folder {self.home}" if self.home.is_relative_to(folder) else ""
@@ -114,10 +120,11 @@ def grants_of(wishes: Wishes, guarded: Guarded, search_path: str | None) -> list
         if path.exists() and not guarded.held_by(path.resolve())
     ]
     for path in map(Path, _SYSTEM):
-        if path.is_dir() and guarded.state.is_relative_to(path.resolve()):
-            raise OutOfReachError(
-                f"the state folder {guarded.state} is inside {path}, which every program reads"
-            )
+        for ours in guarded.ours if path.is_dir() else ():
+            if ours.is_relative_to(path.resolve()):
+                raise OutOfReachError(
+                    f"{ours}, which is Callgate's own, is inside {path}, which every program reads"
+                )
     grants = [_grant(Path(path), _READ) for path in _SYSTEM if Path(path).exists()]
     grants += [(path, _DEVICE) for path in _DEVICES if Path(path).exists()]
     grants += [_grant(path, _READ) for path in read]
@@ -144,7 +151,7 @@ def _named(path: Path, key: str, guarded: Guarded) -> Path:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError) as problem:
         raise OutOfReachError(f"{path} of its {key} does not exist") from problem
-    if held := guarded.held_by(real):
+    if held := guarded.held_by(real, is_written=key == "writes"):
         raise OutOfReachError(f"{real} of its {key} {held}")
     return real
 
