@@ -1,7 +1,9 @@
 """A lock that cannot be trusted is never written over; the API answers to what was shown."""
 
 import asyncio
+import fcntl
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -136,6 +138,25 @@ async def test_a_lock_that_somebody_else_wrote_is_taken_over_while_the_gateway_r
             return (await gateway.get("/api/v1/tools"))["tools"] == []
 
         await until(is_gone)
+
+
+async def test_who_keeps_the_folder_of_the_lock_locked_does_not_stop_the_gateway(tmp_path: Path) -> None:
+    # `flock` takes no more than reading the folder: any user of the machine can do it, for ever.
+    folder, state = tmp_path / "configuration", tmp_path / "state"
+    state.mkdir()
+    folder.mkdir()
+    actor = Actor("one", folder, ["--era", "legacy"])
+    actor.offer(tools=[ADD])
+    write_config(folder, actor)
+    held = os.open(folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        async with running_gateway(state, "--config", str(folder / "callgate.toml")) as gateway:
+            await until((folder / "callgate.lock").exists)
+            assert (await gateway.get("/api/v1/trust"))["problem"] is None
+            assert [one["name"] for one in (await gateway.get("/api/v1/tools"))["tools"]] == ["one__add"]
+    finally:
+        os.close(held)
 
 
 @pytest.mark.parametrize("how", ["twice", "merge", "another's file", "a loop", "a device"])
