@@ -138,7 +138,7 @@ def guarded_of(config: Config, file: Path | None) -> Guarded:
 
 
 def _code_of_ours() -> tuple[Path, ...]:
-    """Whoever changes it is not confined from our next start on, or from the next start of a confined server."""
+    """What runs unconfined at our next start, and before a confined server is confined."""
     libraries = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
     programs = [Path(sys.executable), Path(sys.executable).resolve(), Path(callgate.__file__)]
     return tuple({place.resolve() for place in (*libraries, *(program.parent for program in programs))})

@@ -3,8 +3,8 @@
 `callgate stdio` joins a running gateway through it, so that all clients share one catalog and one record.
 The folder is private to the user (0700), which is all the authentication a local pipe has: who joins is the
 person at this machine. In its first line a process says in which folder it was started, and its token, if it
-has one: then it is that principal, for as long as the token is valid. The line is answered, and all that follows
-is MCP.
+has one: then it is that principal, for as long as the token is valid. The line is answered, and all that
+follows is MCP.
 """
 
 import asyncio

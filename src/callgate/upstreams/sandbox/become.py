@@ -8,8 +8,8 @@ with less than the whole sandbox.
 
 Order: paths are opened while we may open them, then capabilities go, then Landlock, then the filter.
 
-The program's variables arrive under other names (`VARIABLE`): LD_LIBRARY_PATH and its like could name a folder
-that the program wrote to, and would hold for this interpreter before anything is confined.
+The program's variables arrive under other names (`VARIABLE`): LD_LIBRARY_PATH and its like could name a
+folder that the program wrote to, and would hold for this interpreter before anything is confined.
 """
 
 import base64

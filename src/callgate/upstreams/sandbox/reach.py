@@ -4,7 +4,8 @@ Rules
 1. Readable: the system, interpreters on PATH, the program, what its arguments name, its folder, `reads`.
    Writable: `writes`, and a folder of its own. All else is out of reach.
 2. A folder that holds our state, our file, or the user's home is never given, nor one with our own code to
-   write to. Where the operator named it, the server does not start; where only an argument does, it is left out.
+   write to. Where the operator named it, the server does not start; where only an argument does, it is left
+   out.
 3. Landlock follows links when a rule is made. What lies inside a writable folder is therefore never a rule
    by itself: the program of an earlier start could have put a link to somewhere else in its place.
 """
