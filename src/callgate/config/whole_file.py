@@ -29,6 +29,9 @@ def whole_file(path: Path, mode: int = 0o600) -> Generator[IO[bytes]]:
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         draft.replace(path)
+    except OSError as problem:
+        problem.filename = problem.filename or str(path)  # a full disk names none
+        raise
     finally:
         draft.unlink(missing_ok=True)
 
