@@ -72,7 +72,7 @@ def room_for(size: int) -> Iterator[None]:
 def test_what_does_not_fit_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
     file = tmp_path / "callgate.toml"
     file.write_text("version = 1")
-    with pytest.raises(OSError, match="callgate.toml"), room_for(4), whole_file(file) as draft:
+    with pytest.raises(OSError, match=r"callgate\.toml"), room_for(4), whole_file(file) as draft:
         draft.write(b"version = 2")
     assert file.read_text() == "version = 1"
     assert list(tmp_path.iterdir()) == [file]

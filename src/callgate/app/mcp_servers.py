@@ -132,7 +132,8 @@ def guarded_of(config: Config, file: Path | None) -> Guarded:
     return Guarded(
         state_folder(config).resolve(),
         Path.home().resolve(),
-        tuple(path.resolve() for path in files),
+        # A link to our file too: whoever may exchange it gives us another file, and the lock beside it.
+        tuple({place for path in files for place in (path.resolve(), path.parent.resolve() / path.name)}),
         _code_of_ours(),
     )
 

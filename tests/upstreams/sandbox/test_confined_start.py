@@ -18,7 +18,7 @@ from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.sandbox.become import VARIABLE
 from callgate.upstreams.sandbox.confine import Sandbox, failure_of
 from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
-from callgate.upstreams.sandbox.reach import Guarded
+from callgate.upstreams.sandbox.reach import Guarded, Wishes, grants_of
 from callgate.upstreams.sandbox.syscall_numbers import MACHINES
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
@@ -115,6 +115,73 @@ async def test_a_link_that_an_earlier_start_left_in_its_folder_opens_nothing(tmp
         assert (
             await stage.run(curious("list", work / "sub"), stage.sandbox(reads=reads)) == "Permission denied"
         )
+
+
+@needs_landlock
+async def test_a_link_in_one_of_two_folders_to_write_to_opens_nothing(tmp_path: Path) -> None:
+    with hostile_stage(tmp_path) as stage:
+        work, keys = stage.folder / "work", stage.folder / "home/.ssh"
+        (work / "sub").symlink_to(keys)
+        (stage.folder / "by-link").symlink_to(work / "sub")
+        for writes in ((work, work / "sub"), (work / "sub", work), (stage.folder / "by-link", work)):
+            sandbox = stage.sandbox(writes=writes)
+            assert await stage.run(curious("list", work / "sub"), sandbox) == "Permission denied", writes
+
+
+@needs_landlock
+@pytest.mark.parametrize("key", ["reads", "args"])
+async def test_a_link_of_the_operator_into_a_writable_folder_opens_nothing_behind_it(
+    tmp_path: Path, key: str
+) -> None:
+    with hostile_stage(tmp_path) as stage:
+        keys, link = stage.folder / "home/.ssh", stage.folder / "operators-link"
+        link.symlink_to(stage.folder / "work/data")
+        (stage.folder / "work/data").symlink_to(keys)
+        more = {"reads": (link,)} if key == "reads" else {}
+        place = link if key == "args" else stage.folder / "work/data"
+        assert await stage.run(curious("list", place), stage.sandbox(**more)) == "Permission denied"
+
+
+@needs_landlock
+async def test_a_script_in_its_folder_does_not_open_the_project_that_it_leads_to(tmp_path: Path) -> None:
+    with hostile_stage(tmp_path) as stage:
+        project = stage.folder / "home/project"
+        project.mkdir()
+        (project / "manage.py").write_text("")
+        (project / ".env").write_text("a secret")
+        (stage.folder / "work/settings.py").symlink_to(project / "manage.py")
+        (stage.folder / "work/env").symlink_to(project / ".env")
+        program = [*curious("read", stage.folder / "work/env"), str(stage.folder / "work/settings.py")]
+        assert await stage.run(program, stage.sandbox()) == "Permission denied"
+
+
+@needs_landlock
+@pytest.mark.parametrize("how", ["its first line", "a link on PATH"])
+async def test_a_program_in_its_folder_does_not_open_what_it_names(tmp_path: Path, how: str) -> None:
+    with hostile_stage(tmp_path) as stage:
+        tools, bin_ = stage.folder / "home/mine/tools", stage.folder / "work/bin"
+        (tools / "bin").mkdir(parents=True)
+        bin_.mkdir()
+        (tools / "secret").write_text("a secret")
+        (tools / "bin/node").symlink_to("/bin/sh") if how == "its first line" else _program(
+            tools / "bin/node", "#!/bin/sh\n"
+        )
+        if how == "a link on PATH":
+            (bin_ / "node").symlink_to(tools / "bin/node")
+            program = curious("read", stage.folder / "work/readme")
+        else:
+            _program(bin_ / "run", f"#!{tools}/bin/node\n")
+            program = [str(bin_ / "run")]
+        work, own = stage.folder / "work", stage.folder / "state/sandbox/files"
+        own.mkdir(parents=True)
+        wishes = Wishes(Path(program[0]), tuple(program[1:]), work, True, own, (), (work,))
+        granted = [Path(path) for path, _ in grants_of(wishes, stage.guarded, f"{bin_}:/usr/bin")]
+        assert not [path for path in granted if path.is_relative_to(tools)]
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 # ---- what is refused before anything runs
