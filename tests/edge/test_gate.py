@@ -139,7 +139,7 @@ async def test_a_token_that_ends_takes_its_open_connections_with_it(guarded_door
             # A request that is not whole yet is nobody's: the gate has to have seen one to know whose it is.
         _, _, rules, _, _ = guarded_door.listener.made_of
         assert isinstance(rules, GateRules)
-        guarded_door.listener.use_rules(replace(rules, tokens=rules.tokens[1:]))
+        guarded_door.listener.gate.use(replace(rules, tokens=rules.tokens[1:]))
         answer = await bob.request("GET", "/x", {"authorization": f"bearer {OTHER_TOKEN}"})
         assert answer.status == 200
         answer = await alice.request("GET", "/x", {"authorization": f"bearer {TOKEN}"})

@@ -1,11 +1,13 @@
 """What servers changed of what they say, and the operator's word on it: accept, block, unblock.
 
 Who accepts answers to what was shown: the answer names the digest, and a change in between is `caller.stale`.
-Definitions are told without the secrets that servers put into their schemas.
+Definitions are told without the secrets that servers put into their schemas. Where that is so, a finding
+says it: a hostile server can make any words look like a secret, and callers get them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Annotated, Any, Literal, cast
 from zlib import crc32
 
 import msgspec
@@ -26,6 +28,8 @@ from callgate.ports.faces import TrustDesk
 
 _MAX_ITEMS = 10_000
 _MAX_TOLD = 1_000  # in a row of the record
+_MASKED = "text that looks like a secret and is not shown, but callers get it"
+_MAX_MASKED = 50
 
 
 class FlawShape(msgspec.Struct):
@@ -172,16 +176,32 @@ class TrustApi:
             [flaw_shape(one) for one in item.flaws],
         )
         if not in_short:
-            shape.accepted, shape.now = self._read(item.accepted), self._read(item.now)
+            (shape.accepted, _), (shape.now, masked) = self._read(item.accepted), self._read(item.now)
+            shape.findings += [FlawShape("masked", _MASKED, False, place, "***") for place in masked]
         return shape
 
-    def _read(self, definition: bytes | None) -> Any:
+    def _read(self, definition: bytes | None) -> tuple[Any, Sequence[str]]:
+        """It as it is shown, and the places of what is not."""
         if definition is None:
-            return None
+            return None, ()
         try:
-            return msgspec.json.decode(self._redact(definition))
+            shown = msgspec.json.decode(self._redact(definition))
+            return shown, tuple(islice(_masked(msgspec.json.decode(definition), shown), _MAX_MASKED))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return {"unreadable": definition[:2_000].decode(errors="replace")}
+            return {"unreadable": definition[:2_000].decode(errors="replace")}, ()
+
+
+def _masked(told: Any, shown: Any, place: str = "") -> Iterator[str]:
+    if isinstance(told, dict) and isinstance(shown, dict):
+        members = cast("dict[str, Any]", told)
+        for name, member in members.items():
+            yield from _masked(member, cast(Any, shown).get(name), f"{place}.{name}".removeprefix("."))
+    elif isinstance(told, list) and isinstance(shown, list):
+        pairs = zip(cast("list[Any]", told), cast("list[Any]", shown), strict=False)
+        for number, (one, other) in enumerate(pairs):
+            yield from _masked(one, other, f"{place}[{number}]")
+    elif told != shown:
+        yield place
 
 
 def trust_in_short(desk: TrustDesk | None) -> Sequence[dict[str, Any]]:

@@ -210,7 +210,7 @@ async def build_gateway(
     )
     mounted = MountedApp(api.app(), api.is_open)
     listener = Listener(relay, mounted, rules, listener_limits(config, descriptors), sink)
-    local_socket = LocalSocket(relay, sink, listener.gate.bearer)
+    local_socket = LocalSocket(relay, sink, listener.gate)
     if shared is not None and relay.where is not None:
         shared.homes.on_taken = relay.where.give_up
         shared.fleet.health = relay.health

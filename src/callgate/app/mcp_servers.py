@@ -1,9 +1,12 @@
 """The configured MCP servers as upstreams, and what all of them share."""
 
+import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import callgate
 from callgate.app.principals import bearer_tokens
 from callgate.app.sources import briefly_named
 from callgate.config.paths import record_folder, state_folder
@@ -127,8 +130,19 @@ def plan_of(name: str, spec: McpServerSpec, outward: Outward) -> McpUpstreamPlan
 def guarded_of(config: Config, file: Path | None) -> Guarded:
     files = [record_folder(config), *([file] if file is not None else [])]
     return Guarded(
-        state_folder(config).resolve(), Path.home().resolve(), tuple(path.resolve() for path in files)
+        state_folder(config).resolve(),
+        Path.home().resolve(),
+        # A link to our file too: whoever may exchange it gives us another file, and the lock beside it.
+        tuple({place for path in files for place in (path.resolve(), path.parent.resolve() / path.name)}),
+        _code_of_ours(),
     )
+
+
+def _code_of_ours() -> tuple[Path, ...]:
+    """What runs unconfined at our next start, and before a confined server is confined."""
+    libraries = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    programs = [Path(sys.executable), Path(sys.executable).resolve(), Path(callgate.__file__)]
+    return tuple({place.resolve() for place in (*libraries, *(program.parent for program in programs))})
 
 
 def _sandbox(name: str, spec: McpServerSpec, outward: Outward) -> Sandbox | None:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from callgate.app.running import check_state_folder
@@ -61,13 +62,11 @@ def _make(path: Path) -> None:
     draft = path.with_name(f"{_KEY_FILE}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(descriptor, secrets.token_bytes(_KEY_BYTES))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
+        with os.fdopen(descriptor, "wb") as file:  # which writes all of it, or raises
+            file.write(secrets.token_bytes(_KEY_BYTES))
+            file.flush()
+            os.fsync(descriptor)
+        with suppress(FileExistsError):
+            os.link(draft, path)
     finally:
         draft.unlink()

@@ -36,7 +36,7 @@ def servable(read: Config, started: Config) -> Config:
 
 async def take_over(gateway: Gateway, config: Config) -> None:
     """Serves this from now on. Returns when what was changed has taken its place, or starts beside it."""
-    gateway.listener.use_rules(gate_rules(config))
+    gateway.listener.gate.use(gate_rules(config))
     gateway.served.use(config)
     if gateway.record is not None:
         gateway.record.use(config)

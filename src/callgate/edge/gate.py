@@ -8,7 +8,7 @@ guarded by the file system.
 import hmac
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,10 +153,17 @@ class Gate:
     """The rules that hold now: they change while we serve, and tokens expire."""
 
     def __init__(self, rules: GateRules) -> None:
-        self.rules = rules
-        self._next_expiry_s = rules.next_expiry_s(time.time())
+        self._take(rules)
+        # Who has let somebody in asks again: whoever may not come any more, or comes with another role, goes.
+        self.on_use: list[Callable[[], None]] = []
 
     def use(self, rules: GateRules) -> None:
+        """Whom the gate lets in from now on."""
+        self._take(rules)
+        for ask_again in self.on_use:
+            ask_again()
+
+    def _take(self, rules: GateRules) -> None:
         self.rules = rules
         self._next_expiry_s = rules.next_expiry_s(time.time())
 
@@ -171,11 +178,19 @@ class Gate:
 
     def still_admits(self, fields: Mapping[str, str], principal: Principal) -> bool:
         """Whether who was let in with these fields would be, as the same principal with the same role."""
-        try:
-            now = identify(self.rules, fields, time.time())
-        except RefusedError:
-            return False
-        return now == principal and now.role is principal.role
+        return _is_still(principal, lambda: identify(self.rules, fields, time.time()))
+
+    def still_bears(self, secret: str, principal: Principal) -> bool:
+        """The same of a client that does not come by HTTP."""
+        return _is_still(principal, lambda: self.bearer(secret))
+
+
+def _is_still(principal: Principal, asked: Callable[[], Principal]) -> bool:
+    try:
+        now = asked()
+    except RefusedError:
+        return False
+    return now == principal and now.role is principal.role
 
 
 @lru_cache(maxsize=256)  # a client sends the same one with every request

@@ -83,6 +83,7 @@ class Listener:
         self._app: AsgiMount | AppElsewhere = AsgiMount(app.serve)
         self._is_open = app.is_open
         self.gate = Gate(rules)
+        self.gate.on_use.append(self._turn_out)
         self.service = Service(
             handler=self.handle,
             refuser=self.refuse,
@@ -147,10 +148,8 @@ class Listener:
         for server in self._servers:
             await server.wait_closed()
 
-    def use_rules(self, rules: GateRules) -> None:
-        """Whom the gate lets in from now on. Connections of those whom it would not let in any more, or with
-        another role, end now, and with them what they stream."""
-        self.gate.use(rules)
+    def _turn_out(self) -> None:
+        """Connections of those whom the gate would not let in any more, and with them what they stream."""
         for connection in self.connections.all():
             request = connection.last_request
             if request is not None and not self._still_admits(request):
@@ -175,7 +174,7 @@ class Listener:
         # First, so that a connection that cannot be dropped does not end the sweeping.
         self._sweep = asyncio.get_running_loop().call_later(_SWEEP_S, self._look)
         if self.gate.has_expired_one():
-            self.use_rules(self.gate.rules)
+            self.gate.use(self.gate.rules)
         self.connections.drop_idle()
 
     # ---- requests

@@ -3,18 +3,19 @@
 `callgate stdio` joins a running gateway through it, so that all clients share one catalog and one record.
 The folder is private to the user (0700), which is all the authentication a local pipe has: who joins is the
 person at this machine. In its first line a process says in which folder it was started, and its token, if it
-has one: then it is that principal. The line is answered, and all that follows is MCP.
+has one: then it is that principal, for as long as the token is valid. The line is answered, and all that
+follows is MCP.
 """
 
 import asyncio
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from callgate.edge.gate import Gate
 from callgate.edge.stream_client import StreamClient
 from callgate.model.error_codes import REFUSED_UNAUTHENTICATED
 from callgate.model.errors import CallgateError, RefusedError, told_by_another
@@ -79,11 +80,12 @@ class SocketStream:
 
 
 class LocalSocket:
-    def __init__(self, answerer: Answerer, sink: EventSink, principal_of: Callable[[str], Principal]) -> None:
-        """`principal_of`: whose a token is; raises RefusedError."""
+    def __init__(self, answerer: Answerer, sink: EventSink, gate: Gate) -> None:
         self._answerer = answerer
         self._sink = sink
-        self._principal_of = principal_of
+        self._gate = gate
+        gate.on_use.append(self._turn_out)
+        self._bearers: dict[asyncio.Task[None], tuple[str, Principal]] = {}  # of those with a token
         self._folder: Path | None = None
         self._path: Path | None = None
         self._server: asyncio.Server | None = None
@@ -104,7 +106,7 @@ class LocalSocket:
         assert task is not None
         self._clients[task] = None
         try:
-            principal, folder, begin = await self._greet(reader, writer)
+            principal, folder, begin = await self._greet(reader, writer, task)
             stream = SocketStream(reader, writer, begins_with=begin)
             client = self._clients[task] = StreamClient(self._answerer, stream, self._sink, principal, folder)
             await client.run()
@@ -114,10 +116,17 @@ class LocalSocket:
             pass  # we are closing; the client sees the end of the stream
         finally:
             del self._clients[task]
+            self._bearers.pop(task, None)
             writer.close()
 
+    def _turn_out(self) -> None:
+        """Those whose token is not valid any more, or gives them another role."""
+        for task, (token, principal) in self._bearers.items():
+            if not self._gate.still_bears(token, principal):
+                task.cancel()
+
     async def _greet(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
     ) -> tuple[Principal, str | None, bytes]:
         """Who joins, in which folder, and what was read behind that. Raises RefusedError when it was told."""
         begin = await reader.read(_CHUNK_BYTES)
@@ -130,7 +139,7 @@ class LocalSocket:
         line, _, rest = begin.partition(b"\n")
         try:
             said = msgspec.json.decode(line, type=JoinLine)
-            principal = self._principal_of(said.callgate_join) if said.callgate_join else LOCAL
+            principal = self._gate.bearer(token) if (token := said.callgate_join) else LOCAL
         except (msgspec.DecodeError, CallgateError) as error:
             text = "The first line of this client could not be read"
             refused = (
@@ -138,6 +147,8 @@ class LocalSocket:
             )
             await _write(writer, JoinedLine(code=refused.code.code, message=refused.message))
             raise refused from None
+        if token:
+            self._bearers[task] = token, principal
         await _write(writer, JoinedLine(principal.name))
         return principal, said.folder, rest
 

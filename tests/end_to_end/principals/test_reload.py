@@ -5,11 +5,13 @@ import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from end_to_end.gateway_process import GatewayProcess, run_callgate, running_gateway
+from end_to_end.forked import start_forked
+from end_to_end.gateway_process import GatewayProcess, clean_environment, run_callgate, running_gateway
 from end_to_end.principals.test_roles import send
 from end_to_end.test_stdio import frames, line
 from waiting import until
@@ -43,6 +45,29 @@ async def stream_that_ends(gateway: GatewayProcess, token: str) -> AsyncIterator
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
         await asyncio.wait_for(reader.readuntil(b"never said"), 60)
     writer.close()
+
+
+@dataclass
+class Joined:
+    process: Any
+
+    async def answers(self) -> bool:
+        self.process.stdin.write(line(1, "server/discover"))
+        return "result" in json.loads(await asyncio.wait_for(self.process.stdout.readline(), 60))
+
+
+@asynccontextmanager
+async def joined(state: Path, token: str) -> AsyncIterator[Joined]:
+    """A `callgate stdio` that joined the running gateway."""
+    pipe = asyncio.subprocess.PIPE
+    environment = clean_environment(state, CALLGATE_TOKEN=token)
+    process = await start_forked("stdio", stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=state)
+    try:
+        yield Joined(process)
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        await process.communicate()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -81,6 +106,23 @@ async def test_a_revoked_token_ends_its_event_stream(tmp_path: Path) -> None:
     token = json.loads(made.stdout)["token"]
     async with running_gateway(tmp_path) as gateway, stream_that_ends(gateway, token):
         await run_callgate(tmp_path, "token", "revoke", "nightly")
+
+
+async def test_a_revoked_token_ends_the_pipe_that_joined_with_it_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "callgate.toml").write_text(START)
+    made = [await run_callgate(tmp_path, "token", "add", name, "--json") for name in ("nightly", "daily")]
+    revoked, kept = (json.loads(one.stdout)["token"] for one in made)
+    async with (
+        running_gateway(tmp_path),
+        joined(tmp_path, revoked) as ending,
+        joined(tmp_path, kept) as other,
+    ):
+        for pipe in (ending, other):
+            assert await pipe.answers()
+        await run_callgate(tmp_path, "token", "revoke", "nightly")
+        assert await asyncio.wait_for(ending.process.stdout.read(), 60) == b""
+        assert b"token is not valid any more" in await ending.process.stderr.read()
+        assert await other.answers()
 
 
 async def test_what_cannot_be_taken_over_is_named_and_told_on_the_stream(tmp_path: Path) -> None:

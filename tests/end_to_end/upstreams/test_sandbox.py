@@ -16,6 +16,7 @@ from waiting import until
 from zoo import manifest
 from zoo.install import install
 
+import callgate
 from callgate.upstreams.sandbox.kernel import kernel_abilities
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
@@ -124,6 +125,28 @@ async def test_a_sandbox_around_our_own_file_is_refused_with_a_sentence(tmp_path
         found = await health_of(gateway)
     assert found["code"] == "setup.sandbox"
     assert "which is Callgate's own" in found["detail"]
+
+
+@needs_landlock
+@pytest.mark.parametrize("what", ["the link to our file", "our code", "our interpreter"])
+async def test_what_would_run_or_be_read_unconfined_may_not_be_exchanged(tmp_path: Path, what: str) -> None:
+    links, real, state = (tmp_path / name for name in ("links", "real", "state"))
+    links.mkdir()
+    state.mkdir()
+    writes = {
+        "the link to our file": links,
+        "our code": Path(callgate.__file__).parents[1],
+        "our interpreter": Path(sys.prefix),
+    }[what]
+    write_file(real, f'{{ writes = ["{writes}"], network = false }}', ["touch", str(tmp_path / "it-ran")])
+    (links / "callgate.toml").symlink_to(real / "callgate.toml")
+    file = str(links / "callgate.toml")
+    async with running_gateway(state, "--config", file, "--port", "0") as gateway:
+        await until(lambda: has_state(gateway, "down"))
+        found = await health_of(gateway)
+    assert found["code"] == "setup.sandbox"
+    assert "which is Callgate's own" in found["detail"]
+    assert not (tmp_path / "it-ran").exists()
 
 
 async def test_doctor_says_what_the_kernel_can_do(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ that worked is "done"; anything else is the system's answer. `again`: a child of
 
 import ctypes
 import errno
+import fcntl
 import json
+import mmap
 import os
 import socket
 import subprocess
@@ -141,6 +143,41 @@ def use_memfd() -> None:
     os.close(os.memfd_create("code", 0))
 
 
+def send_from_a_pair(kind: int) -> None:
+    ours, _theirs = socket.socketpair(socket.AF_UNIX, kind)
+    ours.sendto(b"x", STAGE["datagrams"])
+
+
+def share_a_port() -> None:
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.bind(tuple(STAGE["ip4"]["SOCK_STREAM"]))
+
+
+def set_id_by_mknod() -> None:
+    (HERE / "node").unlink(missing_ok=True)
+    os.mknod(HERE / "node", 0o104755)
+
+
+def hold_up_readers() -> None:
+    (HERE / "leased").write_text("")
+    with (HERE / "leased").open() as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+
+
+def leave_a_zombie() -> None:
+    """To its parent: of a fork, here, so that it is ours to wait for."""
+    in_a_fork(lambda: call("clone", 0x8000 | 17, 0, 0, 0, 0) or os._exit(0))
+    os.wait()
+
+
+def i386() -> None:
+    """getpid as i386 programs call it."""
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")  # mov $20, %eax; int $0x80; ret
+    in_a_fork(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code))))
+
+
 def in_a_fork(attempt: Callable[[], Any]) -> None:
     child = os.fork()
     if child == 0:
@@ -220,6 +257,9 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "connect to an abstract socket": lambda: connect(
         socket.AF_UNIX, socket.SOCK_STREAM, "\0" + STAGE["abstract"]
     ),
+    "send to a Unix socket from a pair": lambda: send_from_a_pair(socket.SOCK_DGRAM),
+    "send to a Unix socket from a raw pair": lambda: send_from_a_pair(socket.SOCK_RAW),
+    "share the port of the gateway's workers": share_a_port,
     "make an io_uring": lambda: os.close(call("io_uring_setup", 4, buffer(120))),
     "signal the gateway": lambda: os.kill(PID, 0),
     "stop the gateway by its limits": lambda: call("prlimit64", PID, 7, None, buffer(16)),
@@ -239,13 +279,17 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "run from memory": use_memfd,
     "share memory with others": lambda: call("shmctl", call("shmget", 0, 4096, 0o1600), 0, 0),
     "leave a program that becomes its owner": lambda: set_id(HERE / "set-id"),
+    "make a program that becomes its owner": set_id_by_mknod,
+    "make one without a name": lambda: os.close(os.open(HERE, os.O_TMPFILE | os.O_WRONLY, 0o4755)),
+    "hold up who opens a file": hold_up_readers,
+    "leave the gateway a zombie": leave_a_zombie,
     "mark a file outside": lambda: os.setxattr(OUTSIDE / "theirs", "user.mark", b"1"),
     "outlive its group": leave_group,
     "type into a terminal": open_terminal_input,
     "use inherited descriptors": descriptors,
     "hold capabilities": capabilities,
     "call by another architecture": x32,
-}
+} | ({"call as an i386 program": i386} if "open" in NUMBERS else {})  # which x86_64 alone has
 
 
 def buffer_of_event() -> Any:

@@ -32,7 +32,8 @@ class Stage:
 
     @property
     def guarded(self) -> Guarded:
-        return Guarded(self.folder / "state", self.folder / "home", (self.folder / "file" / "callgate.toml",))
+        state, home, code = (self.folder / name for name in ("state", "home", "code"))
+        return Guarded(state, home, (self.folder / "file" / "callgate.toml",), (code,))
 
     def sandbox(self, **more: Any) -> Sandbox:
         settings: dict[str, Any] = {"writes": (self.folder / "work",), "network": False}
@@ -59,6 +60,7 @@ def hostile_stage(folder: Path) -> Iterator[Stage]:
         "home/.ssh/id_ed25519": "a private key",
         "state/state.key": "a key of ours",
         "file/callgate.toml": "version = 1",
+        "code/inner/callgate.py": "code of ours",
         "outside/theirs": "theirs",
         "outside/spare": "theirs",
         "work/readme": "hello",
@@ -91,6 +93,8 @@ def hostile_stage(folder: Path) -> Iterator[Stage]:
             listener = stack.enter_context(socket.socket(socket.AF_UNIX))
             listener.bind(address)
             listener.listen(16)
+        datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        datagrams.bind(str(folder / "datagrams.sock"))
         tmp, shm = (
             stack.enter_context(tempfile.NamedTemporaryFile(dir=place)) for place in ("/tmp", "/dev/shm")
         )
@@ -109,6 +113,7 @@ def hostile_stage(folder: Path) -> Iterator[Stage]:
                 "ip4": ip4,
                 "ip6": ip6,
                 "socket": str(named),
+                "datagrams": str(folder / "datagrams.sock"),
                 "abstract": abstract,
                 "tmp": tmp.name,
                 "shm": shm.name,
@@ -120,6 +125,7 @@ def _listeners(stack: ExitStack, family: int, host: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in ("SOCK_STREAM", "SOCK_DGRAM"):
         sock = stack.enter_context(socket.socket(family, getattr(socket, kind)))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as workers do
         sock.bind((host, 0))
         if kind == "SOCK_STREAM":
             sock.listen(16)

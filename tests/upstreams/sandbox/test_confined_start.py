@@ -15,8 +15,10 @@ from callgate.model.errors import ServerSetupError, UpstreamError
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand, environment_of
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.sandbox.become import VARIABLE
 from callgate.upstreams.sandbox.confine import Sandbox, failure_of
 from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
+from callgate.upstreams.sandbox.reach import Guarded, Wishes, grants_of
 from callgate.upstreams.sandbox.syscall_numbers import MACHINES
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
@@ -79,6 +81,7 @@ async def test_it_starts_in_a_folder_of_its_own_with_nothing_of_ours_in_its_envi
         assert environment["TMPDIR"] == str(own / "tmp")
         assert environment["npm_config_cache"].startswith(str(own / "cache"))
         assert not any(name.startswith("XDG_") and name != "XDG_CACHE_HOME" for name in environment)
+        assert not any(name.startswith(VARIABLE) for name in environment)
         assert (own / "tmp").stat().st_mode & 0o777 == 0o700
 
 
@@ -86,6 +89,21 @@ def test_what_the_operator_wrote_under_env_wins(tmp_path: Path) -> None:
     with hostile_stage(tmp_path) as stage:
         command = ChildCommand("files", "sh", env={"HOME": "/elsewhere"}, sandbox=stage.sandbox())
         assert environment_of(command, {"HOME": "/root", "TOKEN": "x"})["HOME"] == "/elsewhere"
+
+
+@needs_landlock
+async def test_what_env_says_to_the_loader_holds_for_the_program_alone(tmp_path: Path) -> None:
+    # A library that an earlier start left in a writable folder would be loaded before anything is confined.
+    with hostile_stage(tmp_path) as stage:
+        outside = stage.folder / "outside"
+        env = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(outside / "loader")}
+        command = ChildCommand("files", "sh", ("-c", "exit 3"), env, sandbox=stage.sandbox())
+        child = ChildTransport(command, Heard())
+        await child.start()
+        async with asyncio.timeout(DEADLINE_S):
+            await child.until_exit()
+        await child.close()
+        assert sorted(path.name for path in outside.iterdir()) == ["spare", "theirs"]
 
 
 @needs_landlock
@@ -97,6 +115,73 @@ async def test_a_link_that_an_earlier_start_left_in_its_folder_opens_nothing(tmp
         assert (
             await stage.run(curious("list", work / "sub"), stage.sandbox(reads=reads)) == "Permission denied"
         )
+
+
+@needs_landlock
+async def test_a_link_in_one_of_two_folders_to_write_to_opens_nothing(tmp_path: Path) -> None:
+    with hostile_stage(tmp_path) as stage:
+        work, keys = stage.folder / "work", stage.folder / "home/.ssh"
+        (work / "sub").symlink_to(keys)
+        (stage.folder / "by-link").symlink_to(work / "sub")
+        for writes in ((work, work / "sub"), (work / "sub", work), (stage.folder / "by-link", work)):
+            sandbox = stage.sandbox(writes=writes)
+            assert await stage.run(curious("list", work / "sub"), sandbox) == "Permission denied", writes
+
+
+@needs_landlock
+@pytest.mark.parametrize("key", ["reads", "args"])
+async def test_a_link_of_the_operator_into_a_writable_folder_opens_nothing_behind_it(
+    tmp_path: Path, key: str
+) -> None:
+    with hostile_stage(tmp_path) as stage:
+        keys, link = stage.folder / "home/.ssh", stage.folder / "operators-link"
+        link.symlink_to(stage.folder / "work/data")
+        (stage.folder / "work/data").symlink_to(keys)
+        more = {"reads": (link,)} if key == "reads" else {}
+        place = link if key == "args" else stage.folder / "work/data"
+        assert await stage.run(curious("list", place), stage.sandbox(**more)) == "Permission denied"
+
+
+@needs_landlock
+async def test_a_script_in_its_folder_does_not_open_the_project_that_it_leads_to(tmp_path: Path) -> None:
+    with hostile_stage(tmp_path) as stage:
+        project = stage.folder / "home/project"
+        project.mkdir()
+        (project / "manage.py").write_text("")
+        (project / ".env").write_text("a secret")
+        (stage.folder / "work/settings.py").symlink_to(project / "manage.py")
+        (stage.folder / "work/env").symlink_to(project / ".env")
+        program = [*curious("read", stage.folder / "work/env"), str(stage.folder / "work/settings.py")]
+        assert await stage.run(program, stage.sandbox()) == "Permission denied"
+
+
+@needs_landlock
+@pytest.mark.parametrize("how", ["its first line", "a link on PATH"])
+async def test_a_program_in_its_folder_does_not_open_what_it_names(tmp_path: Path, how: str) -> None:
+    with hostile_stage(tmp_path) as stage:
+        tools, bin_ = stage.folder / "home/mine/tools", stage.folder / "work/bin"
+        (tools / "bin").mkdir(parents=True)
+        bin_.mkdir()
+        (tools / "secret").write_text("a secret")
+        (tools / "bin/node").symlink_to("/bin/sh") if how == "its first line" else _program(
+            tools / "bin/node", "#!/bin/sh\n"
+        )
+        if how == "a link on PATH":
+            (bin_ / "node").symlink_to(tools / "bin/node")
+            program = curious("read", stage.folder / "work/readme")
+        else:
+            _program(bin_ / "run", f"#!{tools}/bin/node\n")
+            program = [str(bin_ / "run")]
+        work, own = stage.folder / "work", stage.folder / "state/sandbox/files"
+        own.mkdir(parents=True)
+        wishes = Wishes(Path(program[0]), tuple(program[1:]), work, True, own, (), (work,))
+        granted = [Path(path) for path, _ in grants_of(wishes, stage.guarded, f"{bin_}:/usr/bin")]
+        assert not [path for path in granted if path.is_relative_to(tools)]
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 # ---- what is refused before anything runs
@@ -113,6 +198,29 @@ async def test_a_folder_with_something_of_ours_or_the_home_is_refused(
         error = await refusal(stage.sandbox(**{key: (stage.folder / place,)}))
     assert f"of its {key}" in error.message
     assert "Callgate's own" in error.message or "home folder" in error.message
+
+
+@needs_landlock
+@pytest.mark.parametrize("place", ["code", "code/inner"])
+async def test_our_own_code_may_be_read_and_not_written_to(tmp_path: Path, place: str) -> None:
+    with hostile_stage(tmp_path) as stage:
+        code = stage.folder / "code"
+        error = await refusal(stage.sandbox(writes=(stage.folder / place,)))
+        assert error.message.endswith(f"{place} of its writes {kept(place)} {code}, which is Callgate's own")
+        file = code / "inner/callgate.py"
+        assert await stage.run(curious("read", file), stage.sandbox(reads=(code,))) == "code of ours"
+
+
+def kept(place: str) -> str:
+    return "is inside" if "/" in place else "holds"
+
+
+@needs_landlock
+async def test_a_file_of_ours_that_every_program_reads_is_refused(tmp_path: Path) -> None:
+    file = Path("/usr/local/etc/callgate.toml")
+    guarded = Guarded(tmp_path / "state", tmp_path / "home", (file,))
+    error = await refusal(Sandbox(tmp_path / "state/sandbox/files", guarded))
+    assert f"{file}, which is Callgate's own, is inside /usr, which every program reads" in error.message
 
 
 @needs_landlock

@@ -5,6 +5,8 @@ Each attempt is also made without a sandbox, where it must succeed: else its ref
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,19 @@ REFUSED_ANYWAY = {
     "hold capabilities": "no capability is held",
     "read /etc/shadow": "Permission denied",
     "use inherited descriptors": "none but 0, 1 and 2",
+    "call as an i386 program": "killed by signal 31",
 }
+
+OWNER_OF_A_PIPE = """
+import fcntl, json, os, signal, sys
+stage = json.loads(sys.argv[1])
+reading, writing = os.pipe()
+fcntl.fcntl(reading, fcntl.F_SETOWN, stage["listener"])
+fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGUSR1)
+fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+os.write(writing, b"x")
+print("{}", flush=True)
+"""
 
 
 async def outcomes(folder: Path, program: list[str], **told: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -55,7 +69,7 @@ async def outcomes(folder: Path, program: list[str], **told: Any) -> tuple[dict[
 async def test_every_attempt_of_a_python_program_is_refused(tmp_path: Path) -> None:
     confined, free = await outcomes(tmp_path, PYTHON, again=True)
     again = confined.pop("again")
-    assert len(confined) >= 40
+    assert len(confined) >= 50
     assert set(again) == set(confined)
     for name, what in (*confined.items(), *again.items()):
         assert what != "done", f"{name}: it worked"
@@ -82,3 +96,23 @@ async def test_a_program_with_a_network_has_tcp_and_udp_and_nothing_else(tmp_pat
         "listen",
         "open a netlink socket",
     }, json.dumps(confined, indent=1)
+
+
+@pytest.mark.skipif(bool(kernel_abilities().gaps), reason=kernel_abilities().gaps)
+async def test_the_owner_of_a_pipe_that_is_another_process_gets_no_signal(tmp_path: Path) -> None:
+    program = [sys.executable, "-I", "-S", "-c", OWNER_OF_A_PIPE]
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])  # so that one that comes is seen: it waits
+    try:
+        listener = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+    with listener, hostile_stage(tmp_path) as stage:
+        await stage.run(program, stage.sandbox(), listener=listener.pid)
+        confined = waiting_signals(listener.pid)
+        await stage.run(program, None, listener=listener.pid)
+        assert (confined, waiting_signals(listener.pid)) == (0, 1 << (signal.SIGUSR1 - 1))
+
+
+def waiting_signals(pid: int) -> int:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(status["ShdPnd"], 16)

@@ -53,7 +53,7 @@ def launch_of(command: ChildCommand, environment: dict[str, str]) -> Launch:
     """Raises ServerSetupError for a sandbox that cannot be had, and FileNotFoundError."""
     argv, cwd = [command.command, *command.args], command.cwd
     if command.sandbox is not None:
-        argv = confined_start(command.name, command.sandbox, argv, environment, cwd)
+        argv, environment = confined_start(command.name, command.sandbox, argv, environment, cwd)
         cwd = cwd or command.sandbox.home
     return Launch(argv, environment, cwd)
 

@@ -7,6 +7,9 @@ Knows the standard library alone: it runs without our packages. It decides nothi
 with less than the whole sandbox.
 
 Order: paths are opened while we may open them, then capabilities go, then Landlock, then the filter.
+
+The program's variables arrive under other names (`VARIABLE`): LD_LIBRARY_PATH and its like could name a
+folder that the program wrote to, and would hold for this interpreter before anything is confined.
 """
 
 import base64
@@ -20,6 +23,7 @@ from typing import Any
 
 FAILED = 125
 SIGN = "callgate sandbox: "
+VARIABLE = "CALLGATE_PROGRAM_"
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -84,9 +88,9 @@ def _become(plan: dict[str, Any], program: str, arguments: list[str]) -> None:
     _drop_capabilities(plan["capset"])
     _call("Landlock", _RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-    environment = dict(os.environ)
-    if not plan["has_lc_ctype"]:  # Python sets it in the C locale
-        environment.pop("LC_CTYPE", None)
+    environment = {
+        name.removeprefix(VARIABLE): value for name, value in os.environ.items() if name.startswith(VARIABLE)
+    }
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program inherits that
         signal.signal(number, signal.SIG_DFL)
     _filter_calls(plan["seccomp"], base64.b64decode(plan["filter"]))

@@ -24,6 +24,7 @@ from callgate.upstreams.sandbox.syscall_numbers import MACHINES
 _HINT: Final = (
     "Remove `sandbox` from the entry to run it unconfined; `callgate doctor` says what is possible here."
 )
+_OF_OUR_INTERPRETER: Final = ("LD_LIBRARY_PATH",)  # some are built so that they need it to start
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,11 @@ class Sandbox:
 
 def confined_start(
     name: str, sandbox: Sandbox, argv: list[str], environment: Mapping[str, str], cwd: Path | None
-) -> list[str]:
-    """What is to be run. Raises `ServerSetupError`, and FileNotFoundError when there is no such program."""
+) -> tuple[list[str], dict[str, str]]:
+    """What is to be run, and with which variables.
+
+    Raises `ServerSetupError`, and FileNotFoundError when there is no such program.
+    """
     abilities = kernel_abilities()
     if abilities.obstacle:
         raise _refused(name, abilities.obstacle)
@@ -85,8 +89,10 @@ def confined_start(
         raise _refused(
             name, str(problem), "Name folders that hold nothing of Callgate's, and not the home."
         ) from problem
-    plan = _plan(abilities, sandbox.network, grants, environment)
-    return [sys.executable, "-I", "-S", become.__file__, plan, found, *argv[1:]]
+    plan = _plan(abilities, sandbox.network, grants)
+    variables = {f"{become.VARIABLE}{key}": value for key, value in environment.items()}
+    libraries = {key: os.environ[key] for key in _OF_OUR_INTERPRETER if key in os.environ}
+    return [sys.executable, "-I", "-S", become.__file__, plan, found, *argv[1:]], variables | libraries
 
 
 def failure_of(name: str, returncode: int | None, stderr_tail: list[str]) -> ServerSetupError | None:
@@ -96,9 +102,7 @@ def failure_of(name: str, returncode: int | None, stderr_tail: list[str]) -> Ser
     return _refused(name, stderr_tail[-1].removeprefix(become.SIGN))
 
 
-def _plan(
-    abilities: KernelAbilities, network: bool, grants: list[tuple[str, int]], environment: Mapping[str, str]
-) -> str:
+def _plan(abilities: KernelAbilities, network: bool, grants: list[tuple[str, int]]) -> str:
     machine = MACHINES[abilities.machine]
     ruleset = ruleset_attributes(abilities.landlock, network=network)
     return json.dumps(
@@ -108,7 +112,6 @@ def _plan(
             "filter": base64.b64encode(filter_program(abilities.machine, network=network)).decode(),
             "seccomp": machine.seccomp,
             "capset": machine.capset,
-            "has_lc_ctype": "LC_CTYPE" in environment,
         }
     )
 

@@ -3,10 +3,12 @@
 Rules
 1. Readable: the system, interpreters on PATH, the program, what its arguments name, its folder, `reads`.
    Writable: `writes`, and a folder of its own. All else is out of reach.
-2. A folder that holds our state, our file, or the user's home is never given. Where the operator named it,
-   the server does not start; where only an argument does, it is left out.
-3. Landlock follows links when a rule is made. What lies inside a writable folder is therefore never a rule
-   by itself: the program of an earlier start could have put a link to somewhere else in its place.
+2. A folder that holds our state, our file, or the user's home is never given, nor one with our own code to
+   write to. Where the operator named it, the server does not start; where only an argument does, it is left
+   out.
+3. Landlock follows links when a rule is made. What lies inside a writable folder, or is reached by a link
+   that does, is therefore never a rule by itself, and nothing is concluded from it: the program of an earlier
+   start could have put a link to somewhere else in its place.
 """
 
 import os
@@ -57,6 +59,7 @@ _SCRIPTS: Final = frozenset((".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb",
 _PACKAGES: Final = "node_modules"
 _PROJECT_SIGNS: Final = ("package.json", "pyproject.toml", _PACKAGES, "pyvenv.cfg")
 _FIRST_LINE_BYTES: Final = 256  # as much of it as the kernel reads
+_MOST_LINKS: Final = 40  # on the way to one file, as many as the kernel follows
 
 
 class OutOfReachError(Exception):
@@ -70,13 +73,19 @@ class Guarded:
     state: Path
     home: Path
     files: tuple[Path, ...] = ()  # of ours, elsewhere: the configuration, the record
+    code: tuple[Path, ...] = ()  # what we run ourselves, unconfined: it may be read, and not written to
 
-    def held_by(self, folder: Path) -> str:
+    @property
+    def ours(self) -> tuple[Path, ...]:
+        return self.state, *self.files
+
+    def held_by(self, folder: Path, *, is_written: bool = False) -> str:
         """What of it is in this folder, or is the folder that it is in; empty if nothing."""
-        for path in (self.state, *self.files):
+        kept = (*self.ours, *self.code) if is_written else self.ours
+        for path in kept:
             if path.is_relative_to(folder):
                 return f"holds {path}, which is Callgate's own"
-        for path in (self.state, *self.files):
+        for path in kept:
             if folder.is_relative_to(path):
                 return f"is inside {path}, which is Callgate's own"
         return f"holds the home folder {self.home}" if self.home.is_relative_to(folder) else ""
@@ -102,22 +111,24 @@ def grants_of(wishes: Wishes, guarded: Guarded, search_path: str | None) -> list
     """Raises `OutOfReachError`."""
     own = wishes.own.resolve()
     # Its own folder is below our state: what is named in it needs no rule, and is not ours to guard.
-    written = [own, *(_named(path, "writes", guarded) for path in _outside(wishes.writes, [own]))]
+    apart = _apart(list(_outside(wishes.writes, [own])))
+    written = [own, *(_named(path, "writes", guarded) for path in apart)]
     # What is in a folder that it may write to has that folder's rule, and needs none.
     read = [_named(path, "reads", guarded) for path in _outside(wishes.reads, written)]
     if wishes.named_cwd:
         read += [_named(path, "cwd", guarded) for path in _outside([wishes.cwd], written)]
-    found = [*_interpreters(wishes.program, search_path, guarded), *_arguments(wishes)]
+    found = [*_interpreters(wishes.program, search_path, guarded, written), *_arguments(wishes, written)]
     read += [
         path.resolve()
         for path in _outside(found, written)
         if path.exists() and not guarded.held_by(path.resolve())
     ]
     for path in map(Path, _SYSTEM):
-        if path.is_dir() and guarded.state.is_relative_to(path.resolve()):
-            raise OutOfReachError(
-                f"the state folder {guarded.state} is inside {path}, which every program reads"
-            )
+        for ours in guarded.ours if path.is_dir() else ():
+            if ours.is_relative_to(path.resolve()):
+                raise OutOfReachError(
+                    f"{ours}, which is Callgate's own, is inside {path}, which every program reads"
+                )
     grants = [_grant(Path(path), _READ) for path in _SYSTEM if Path(path).exists()]
     grants += [(path, _DEVICE) for path in _DEVICES if Path(path).exists()]
     grants += [_grant(path, _READ) for path in read]
@@ -144,7 +155,7 @@ def _named(path: Path, key: str, guarded: Guarded) -> Path:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError) as problem:
         raise OutOfReachError(f"{path} of its {key} does not exist") from problem
-    if held := guarded.held_by(real):
+    if held := guarded.held_by(real, is_written=key == "writes"):
         raise OutOfReachError(f"{real} of its {key} {held}")
     return real
 
@@ -152,30 +163,61 @@ def _named(path: Path, key: str, guarded: Guarded) -> Path:
 def _outside(paths: Iterable[Path], written: list[Path]) -> Iterator[Path]:
     """Without those that a program could have put a link in the way of: see rule 3."""
     for path in paths:
-        steps = [Path(*path.parts[: count + 1]) for count in range(1, len(path.parts))]
-        places = [step.parent.resolve() / step.name for step in steps]
-        if not any(place.is_relative_to(folder) for place in places for folder in written):
+        if not any(place.is_relative_to(folder) for place in _places(path) for folder in written):
             yield path
 
 
-def _arguments(wishes: Wishes) -> Iterator[Path]:
+def _apart(writes: list[Path]) -> Iterator[Path]:
+    """Without those that are inside of another: they have its rights."""
+    folders = {path.resolve() for path in writes}
+    for path in writes:
+        inside = (folder in place.parents for place in _places(path) for folder in folders)
+        if not any(inside):
+            yield path
+
+
+def _places(path: Path) -> Iterator[Path]:
+    """Every place on the way to it, also those that its links lead through; each as it really is."""
+    here, rest, links = Path("/"), [*reversed(path.parts[1:])], 0
+    while rest:
+        part = rest.pop()
+        if part == "..":
+            here = here.parent
+            continue
+        place = here / part
+        yield place
+        if links < _MOST_LINKS and place.is_symlink():
+            links += 1
+            target = place.readlink()
+            rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+            here = Path("/") if target.is_absolute() else here
+        else:
+            here = place
+
+
+def _arguments(wishes: Wishes, written: list[Path]) -> Iterator[Path]:
     for argument in wishes.arguments:
         for text in (argument, argument.partition("=")[2]):
             # A long text is no path, and the system refuses to look for it.
             if text and "\0" not in text and len(text) < os.pathconf("/", "PC_PATH_MAX"):
                 path = Path(os.path.normpath(wishes.cwd / text))
-                if os.path.lexists(path):
-                    yield path
-                    yield from _around_script(path.resolve())
+                for named in _outside([path] if os.path.lexists(path) else [], written):
+                    yield named
+                    yield from _around_script(named.resolve())
 
 
-def _interpreters(program: Path, search_path: str | None, guarded: Guarded) -> Iterator[Path]:
-    found = [Path(path) for name in _INTERPRETERS if (path := shutil.which(name, path=search_path))]
-    for file in (program, *_first_line_of(program), *found):
+def _interpreters(
+    program: Path, search_path: str | None, guarded: Guarded, written: list[Path]
+) -> Iterator[Path]:
+    on_path = [Path(path) for name in _INTERPRETERS if (path := shutil.which(name, path=search_path))]
+    own = list(_outside([program], written))
+    named = [path for file in own for path in _first_line_of(file)]
+    for file in _outside([*own, *named, *on_path], written):
         for path in (file, file.resolve()):
             yield path
             yield from _installation(path, guarded.home)
-    yield from _around_script(program.resolve())
+    for file in own:
+        yield from _around_script(file.resolve())
 
 
 def _installation(program: Path, home: Path) -> Iterator[Path]:

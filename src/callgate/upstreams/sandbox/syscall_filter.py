@@ -7,7 +7,7 @@ Rules
    and so is what would leave the process group, by which the gateway ends everything.
 4. Sockets: of the internet only with `network`, TCP and UDP alone. Never a Unix socket: whoever may connect
    to one by its path reaches our own local socket, the container engine's and the session bus. A pair is
-   connected to nobody, and allowed.
+   connected to nobody, and allowed; not of datagrams, which either end can send to any path.
 """
 
 import errno
@@ -24,13 +24,15 @@ _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 _X32_BIT: Final = 0x40000000
 
 _UNIX, _INET, _NETLINK, _INET6 = 1, 2, 16, 10
-_STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
+_STREAM, _DATAGRAM, _PACKETS, _TYPE_MASK = 1, 2, 5, 0xF
 _TCP, _UDP = 6, 17
-_NEW_NAMESPACES: Final = 0x7E020000
-_O_CREAT: Final = 0o100
+_SOL_SOCKET, _SO_REUSEPORT = 1, 15
+_NEW_NAMESPACES, _CLONE_PARENT = 0x7E020000, 0x8000
+_MAKES_A_FILE: Final = 0o20000100  # O_CREAT, O_TMPFILE
 _SET_ID: Final = 0o6000
 _SET_ID_OR_OPEN_TO_ALL: Final = 0o6002
 _TERMINAL_INPUT: Final = (0x5412, 0x541C, 0x540E, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSCTTY, TIOCSETD
+_LEASES: Final = (1024, 1040)  # F_SETLEASE, F_SETDELEG
 
 _REFUSED: Final = (
     *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise"),
@@ -64,10 +66,12 @@ class _Rule:
 
     call: str
     conditions: tuple[_If, ...]
+    answer: int = errno.EPERM
 
 
 _RULES: Final = (
-    _Rule("clone", (_If(0, "has", _NEW_NAMESPACES),)),
+    # A sibling would be our own child, which nobody waits for: a zombie until the gateway ends.
+    _Rule("clone", (_If(0, "has", _NEW_NAMESPACES | _CLONE_PARENT),)),
     *(_Rule("ioctl", (_If(1, "is", command),)) for command in _TERMINAL_INPUT),
     _Rule("personality", (_If(0, "is not", 0), _If(0, "is not", 0xFFFFFFFF))),
     # Of other processes: their limits and their share of the machine.
@@ -89,15 +93,29 @@ _RULES: Final = (
     _Rule("fchmod", (_If(1, "has", _SET_ID_OR_OPEN_TO_ALL),)),
     _Rule("fchmodat", (_If(2, "has", _SET_ID_OR_OPEN_TO_ALL),)),
     _Rule("creat", (_If(1, "has", _SET_ID),)),
-    _Rule("open", (_If(1, "has", _O_CREAT), _If(2, "has", _SET_ID))),
-    _Rule("openat", (_If(2, "has", _O_CREAT), _If(3, "has", _SET_ID))),
+    _Rule("open", (_If(1, "has", _MAKES_A_FILE), _If(2, "has", _SET_ID))),
+    _Rule("openat", (_If(2, "has", _MAKES_A_FILE), _If(3, "has", _SET_ID))),
+    _Rule("mknod", (_If(1, "has", _SET_ID),)),
+    _Rule("mknodat", (_If(2, "has", _SET_ID),)),
+    # On a file that it may only read: whoever opens that file, we too, would stand still for 45 s.
+    *(_Rule("fcntl", (_If(1, "is", command),)) for command in _LEASES),
     _Rule("socketpair", (_If(0, "is not", _UNIX),)),
+    _Rule(
+        "socketpair",
+        (_If(1, "is not", _STREAM, _TYPE_MASK), _If(1, "is not", _PACKETS, _TYPE_MASK)),
+    ),
+    # Our workers share their port by it: a program of the same user could join them, and hear tokens.
+    _Rule("setsockopt", (_If(1, "is", _SOL_SOCKET), _If(2, "is", _SO_REUSEPORT)), errno.ENOPROTOOPT),
 )
-_NO_SOCKETS: Final = (_Rule("socket", ()),)
+_NO_SOCKETS: Final = (_Rule("socket", (), errno.EACCES),)
 _INTERNET_SOCKETS: Final = (
-    _Rule("socket", (_If(0, "is not", _INET), _If(0, "is not", _INET6), _If(0, "is not", _NETLINK))),
+    _Rule(
+        "socket",
+        (_If(0, "is not", _INET), _If(0, "is not", _INET6), _If(0, "is not", _NETLINK)),
+        errno.EACCES,
+    ),
     # Which addresses this machine has: asked for by getaddrinfo and by Node. Nothing can be changed by it.
-    _Rule("socket", (_If(0, "is", _NETLINK), _If(2, "is not", 0))),
+    _Rule("socket", (_If(0, "is", _NETLINK), _If(2, "is not", 0)), errno.EACCES),
     _Rule(
         "socket",
         (
@@ -105,10 +123,12 @@ _INTERNET_SOCKETS: Final = (
             _If(1, "is not", _STREAM, _TYPE_MASK),
             _If(1, "is not", _DATAGRAM, _TYPE_MASK),
         ),
+        errno.EACCES,
     ),
     _Rule(
         "socket",
         (_If(0, "is not", _NETLINK), _If(2, "is not", 0), _If(2, "is not", _TCP), _If(2, "is not", _UDP)),
+        errno.EACCES,
     ),
 )
 
@@ -139,7 +159,7 @@ def _refusal(rule: _Rule, machine: Machine) -> Iterator[bytes]:
     if rule.call not in machine.numbers:
         return
     tests = [_tests(condition) for condition in rule.conditions]
-    refuse = [_step(_RETURN, _ERRNO | (errno.EACCES if rule.call == "socket" else errno.EPERM))]
+    refuse = [_step(_RETURN, _ERRNO | rule.answer)]
     restore = [_step(_LOAD, _NUMBER_AT)]
     body_steps = sum(len(steps) + 1 for steps in tests) + len(refuse)
     yield _step(_JUMP_EQUAL, machine.numbers[rule.call], 0, body_steps + len(restore))
