@@ -109,8 +109,15 @@ class KnownLock:
         return pin and replace(pin, description=self._hide(server, pin.description))
 
     def _write(self, change: Callable[[Lock], Lock]) -> None:
-        self._lock = self._file.change(change)
-        self._read_state = self._file.state()
+        known, found = self._lock, list[Lock]()
+
+        def changed(lock: Lock) -> Lock:
+            found.append(lock)
+            return change(lock)
+
+        self._lock, self._read_state = self._file.change(changed)
+        if found != [known]:  # somebody else's words came with it
+            self.version += 1
 
 
 def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: Lock) -> Lock:

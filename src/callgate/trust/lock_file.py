@@ -7,7 +7,7 @@ Rules
 1. What cannot be read in one way only is a problem: cut (its last line is missing), of a newer version, with
    marks of a merge, with a name twice. Nothing is written over it.
 2. It is written beside itself and takes its place at once. Each writer reads it again first, one after the
-   other (`flock` of the folder): no process loses another's entries.
+   other (`alone_in`): no process loses another's entries.
 """
 
 import os
@@ -66,13 +66,14 @@ class ServerPins:
 
 
 Lock = Mapping[str, ServerPins]
+LockState = tuple[int, int, int] | None
 
 
 class LockFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def state(self) -> tuple[int, int, int] | None:
+    def state(self) -> LockState:
         """Changes when the file does; None: there is none."""
         try:
             found = self.path.stat()
@@ -102,8 +103,8 @@ class LockFile:
         except LockProblemError as problem:
             raise LockProblemError(f"{self.path} {problem}") from None
 
-    def change(self, change: Callable[[Lock], Lock]) -> Lock:
-        """Reads, changes and writes it, alone. Raises LockProblemError."""
+    def change(self, change: Callable[[Lock], Lock]) -> tuple[Lock, LockState]:
+        """Reads, changes and writes it, alone: what it is then, and its state. Raises LockProblemError."""
         try:
             # A link stays one. Of a link to itself `resolve` raises no OSError.
             written = Path(os.path.realpath(self.path))
@@ -113,7 +114,7 @@ class LockFile:
                 if after != before:
                     with whole_file(written, 0o644) as file:
                         file.write(write_lock(after).encode())
-                return after
+                return after, self.state()
         except OSError as problem:
             raise LockProblemError(f"{self.path} cannot be written ({problem.strerror})") from None
 
