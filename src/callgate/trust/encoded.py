@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import repeat
 
+from callgate.trust.gap_rules import GapRule, GapRules
 from callgate.trust.re2_rules import Hit, Rule
 
 _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
@@ -30,12 +31,14 @@ _BASE64_RUN, _HEX_RUN = _marking(_BASE64_SIGNS + b"-_"), _marking(_HEX_DIGITS)
 _AS_BASE64 = bytes(
     code if code in _BASE64_SIGNS else b"+/"[code == 0x5F] if code in b"-_" else 0x20 for code in range(256)
 )
+# What a text runs that is not to be read, and how far behind it says so.
 _RUNS_ENCODED = (
-    r"(?i)base64\s+(?:-d|-di|--decode|-D)\b[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b|eval\s*\(\s*(?:atob|base64|"
-    r"unescape|bytes)"
-    r"|powershell[^\n]{0,40}-e(?:nc|ncodedcommand)?\s+[a-z0-9+/=]{16}|exec\s*\(\s*(?:base64|codecs|bytes)"
-    r"|xxd\s+-r\s+-p[^\n]{0,20}\|\s*(?:ba|z)?sh\b|decode (?:this|the|it|following)[^\n.]{0,60}(?:and|"
-    r"then) (?:run|execute|follow|obey|do)"
+    (r"(?i)base64\s+(?:-d|-di|--decode|-D)\b", r"[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b"),
+    (r"(?i)eval\s*\(\s*(?:atob|base64|unescape|bytes)", ""),
+    (r"(?i)powershell", r"[^\n]{0,40}-e(?:nc|ncodedcommand)?\s+[a-z0-9+/=]{16}"),
+    (r"(?i)exec\s*\(\s*(?:base64|codecs|bytes)", ""),
+    (r"(?i)xxd\s+-r\s+-p", r"[^\n]{0,20}\|\s*(?:ba|z)?sh\b"),
+    (r"(?i)decode (?:this|the|it|following)", r"[^\n.]{0,60}(?:and|then) (?:run|execute|follow|obey|do)"),
 )
 _COMMAND = (
     r"(?i)\b(?:curl|wget|bash|/bin/sh|sh -c|zsh|powershell|cmd\.exe|nc -|ncat|netcat|rm -rf|chmod|"
@@ -107,8 +110,14 @@ def command_in(text: bytes) -> Hit | None:
     return _compiled(_COMMAND).found(text)
 
 
+@cache
+def _runs_encoded() -> GapRules:
+    return GapRules([GapRule("encoded", first, first + second) for first, second in _RUNS_ENCODED])
+
+
 def runs_encoded(text: bytes) -> Hit | None:
-    return _compiled(_RUNS_ENCODED).found(text)
+    """Raises TooManyPlacesError."""
+    return _runs_encoded().first_found(text)
 
 
 def _of_base64(piece: bytes) -> bytes:

@@ -23,6 +23,7 @@ from callgate.trust.canonical import ReadDefinition, UnreadableError, read_defin
 from callgate.trust.definition_texts import BETWEEN, SEPARATOR, DefinitionTexts, number_of
 from callgate.trust.encoded import MAX_PIECES, command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold
+from callgate.trust.gap_rules import TooManyPlacesError
 from callgate.trust.hidden_text import hidden_orders, weak_order_in
 from callgate.trust.orders import orders_in, without_citations
 from callgate.trust.re2_rules import Hit, Rule, any_of
@@ -91,7 +92,7 @@ def _rules() -> dict[str, Rule]:
         "imperative": any_of(*_IMPERATIVE),
         "loud": Rule(_LOUD),
         "address": Rule(r"(?i)\bhttps?://[^\s\"'<>)]{3,200}"),
-        "command": Rule(r"(?i)\bcurl [^\n]{0,200}\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
+        "command": Rule(r"(?i)\bcurl [^\n]*\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
     }
 
 
@@ -121,17 +122,20 @@ def scan_read(read: ReadDefinition, own_names: frozenset[str] = frozenset()) -> 
     for key in ("name", "title"):
         if (told := read.member(key)) and (mixed := mixed_word(told)) is not None:
             add("lookalike", mixed.words, key)
-    for first, together in _groups(texts):
-        for kind, excerpt, number in _look(together, names):
-            add(kind, excerpt, texts.where(first + number))
     if texts.chars > _LONG_CHARS:
         longest = max(texts.texts, key=len)
         if len(longest) > _LONG_CHARS:
             add("long", f"{len(longest):,} characters", texts.where(texts.texts.index(longest)))
-    if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
-        said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
-        for kind, hit in _orders(said, names, fold=_read_on)[1]:
-            add(kind, hit.words, "")
+    try:
+        for first, together in _groups(texts):
+            for kind, excerpt, number in _look(together, names):
+                add(kind, excerpt, texts.where(first + number))
+        if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
+            said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
+            for kind, hit in _orders(said, names, fold=_read_on)[1]:
+                add(kind, hit.words, "")
+    except TooManyPlacesError:
+        add("unreadable", "more places that may be orders than are looked at", "")
     return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind)))
 
 
