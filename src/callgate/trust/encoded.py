@@ -4,9 +4,10 @@ A long piece that does not read as text when it is decoded (a hash, a key, an im
 """
 
 import binascii
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
-from itertools import repeat
+from itertools import accumulate, repeat
 
 from callgate.trust.gap_rules import GapRule, GapRules
 from callgate.trust.re2_rules import Hit, Rule
@@ -56,6 +57,8 @@ _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
 # That read as text when they are decoded: no honest definition has so many.
 MAX_PIECES = 64
 _MIN_PLAIN_BYTES = 10
+# A piece that reads as text has as many printed characters in a row; zeros are half of UTF-16.
+_PRINTED_RUN, _MIN_PRINTED_RUN = _marking(_PRINTED + b"\0"), b"x" * 8
 
 
 @cache
@@ -85,13 +88,20 @@ def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _base64_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:
+    """Those that may read as text. All are decoded at once, for most do not, and there may be very many."""
     if b"x" * _MIN_BASE64_CHARS not in text.translate(_BASE64_RUN):
         return
-    as_base64, start = text.translate(_AS_BASE64), 0
-    for piece in dict.fromkeys(as_base64.split()):
-        if len(piece) >= _MIN_BASE64_CHARS:
-            start = as_base64.find(piece, start)
-            yield piece, start
+    as_base64, at = text.translate(_AS_BASE64), 0
+    pieces = [piece for piece in dict.fromkeys(as_base64.split()) if len(piece) >= _MIN_BASE64_CHARS]
+    plain = binascii.a2b_base64(b"".join([piece[: len(piece) & ~3] for piece in pieces]))
+    printed = plain.translate(_PRINTED_RUN)
+    ends = list(accumulate(len(piece) // 4 * 3 for piece in pieces))
+    start = 0
+    while (start := printed.find(_MIN_PRINTED_RUN, start)) >= 0:
+        number = bisect_right(ends, start)
+        at = as_base64.find(pieces[number], at)
+        yield pieces[number], at
+        start = ends[number]
 
 
 def _pieces(pattern: str, text: bytes) -> Iterator[tuple[bytes, int]]:

@@ -9,6 +9,7 @@ Rules
 from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 from callgate.trust import order_words as words
 from callgate.trust import said_words as said
@@ -42,10 +43,18 @@ _BETWEEN_WORDS = bytes.maketrans(_SEPARATING, b" ")
 _PUBLIC_KEYS = (b"id_rsa.pub", b"id_ed25519.pub", b"id_ecdsa.pub", b"id_dsa.pub")
 
 
+class _Rules(NamedTuple):
+    always: GapRules
+    # The rest must be about something. Most texts speak of none of it, and one pass shows that.
+    any_about: Rule
+    about: GapRules
+    # Those that begin with words that are everywhere, and what must be there.
+    aside: tuple[tuple[Rule, GapRules], ...]
+
+
 @cache
-def _rules() -> tuple[tuple[Rule | None, GapRules], ...]:
-    """What a text must speak of for each, and the rules. Most texts speak of none of it, and one pass shows
-    that. Compiled when the first definition is looked at: it takes some milliseconds."""
+def _rules() -> _Rules:
+    """Compiled when the first definition is looked at: it takes some milliseconds."""
     about = {
         "other_tools": any_of(*map(phrase, words.ABOUT_OTHER_TOOLS)),
         "secret_files": any_of(*files.ABOUT_SECRETS),
@@ -61,28 +70,23 @@ def _rules() -> tuple[tuple[Rule | None, GapRules], ...]:
     ]
     exfiltration = of_phrases("exfiltration", said.EXFILTRATION)
     exfiltration += of_patterns("exfiltration", said.EXFILTRATION_CJK)
-    # These begin with any name of a file.
     behind = [GapRule("secret_files", files.FILES, files.FILES + one) for one in files.BEHIND_FILES_CJK]
-    return (
-        (
-            None,
-            GapRules(
-                of_phrases("silence", words.SILENCE) + of_patterns("silence", words.SILENCE_CJK),
-                of_phrases("override", said.OVERRIDE) + of_patterns("override", said.OVERRIDE_CJK),
-            ),
+    return _Rules(
+        always=GapRules(
+            of_phrases("silence", words.SILENCE) + of_patterns("silence", words.SILENCE_CJK),
+            of_phrases("override", said.OVERRIDE) + of_patterns("override", said.OVERRIDE_CJK),
         ),
-        (
-            any_of(*map(phrase, any_about), *files.ABOUT_SECRETS),
-            GapRules(
-                of_phrases("other_tools", words.OTHER_TOOLS)
-                + of_patterns("other_tools", words.OTHER_TOOLS_CJK),
-                *by_first_words(secret_files),
-                *by_first_words(exfiltration),
-                about=about,
-            ),
+        any_about=any_of(*map(phrase, any_about), *files.ABOUT_SECRETS),
+        about=GapRules(
+            of_phrases("other_tools", words.OTHER_TOOLS) + of_patterns("other_tools", words.OTHER_TOOLS_CJK),
+            *by_first_words(secret_files),
+            *by_first_words(exfiltration),
+            about=about,
         ),
-        (any_of(*map(phrase, said.ABOUT_COPIES)), GapRules(of_phrases("exfiltration", said.COPIES))),
-        (any_of(*files.CONTENTS_CJK), GapRules(behind)),
+        aside=(
+            (any_of(*map(phrase, said.ABOUT_COPIES)), GapRules(of_phrases("exfiltration", said.COPIES))),
+            (any_of(*files.CONTENTS_CJK), GapRules(behind)),
+        ),
     )
 
 
@@ -161,6 +165,11 @@ def _put_together(folded: bytes, apart: list[tuple[int, int]]) -> bytes:
 
 def _of_rules(text: bytes) -> Iterator[tuple[str, Hit]]:
     """Raises TooManyPlacesError."""
-    for about, rules in _rules():
-        if about is None or about.span(text) is not None:
-            yield from rules.found(text)
+    rules = _rules()
+    yield from rules.always.found(text)
+    if rules.any_about.span(text) is None:
+        return
+    yield from rules.about.found(text)
+    for about, more in rules.aside:
+        if about.span(text) is not None:
+            yield from more.found(text)
