@@ -54,8 +54,9 @@ _CODES = r"[0-9][0-9 ,;]{34,}"  # at least `_MIN_CODES`
 _MIN_CODES = 12
 _BLANKS = bytes(0x20 if code in b",;" else code for code in range(256))
 _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
-# That read as text when they are decoded: no honest definition has so many.
-MAX_PIECES = 64
+# No honest definition has so many: not of those that read as text when they are decoded, nor of others.
+_MAX_READABLE = 16
+_MAX_DECODED = 32
 _MIN_PLAIN_BYTES = 10
 # A piece that reads as text has as many printed characters in a row; zeros are half of UTF-16.
 _PRINTED_RUN, _MIN_PRINTED_RUN = _marking(_PRINTED + b"\0"), b"x" * 8
@@ -66,8 +67,27 @@ def _compiled(pattern: str) -> Rule:
     return Rule(pattern)
 
 
-def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
-    """What is written in another way, as far as it reads as text, and where it starts."""
+class TooManyPiecesError(Exception):
+    """Where the last one is that was looked at."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.start = start
+
+
+def decoded_pieces(text: bytes) -> list[tuple[str, int]]:
+    """What is written in another way, as far as it reads as text, and where it starts. Raises
+    TooManyPiecesError."""
+    readable: list[tuple[str, int]] = []
+    for number, (plain, start) in enumerate(_decoded(text)):
+        if plain is not None and (told := _as_text(plain)) is not None:
+            readable.append((told, start))
+        if number >= _MAX_DECODED or len(readable) > _MAX_READABLE:
+            raise TooManyPiecesError(start)
+    return readable
+
+
+def _decoded(text: bytes) -> Iterator[tuple[bytes | None, int]]:
     is_hex = b"x" * 24 in text.translate(_HEX_RUN, b" :,;")
     # What is left after a deletion is counted several times faster than `count` counts.
     has_escapes = len(text) - len(text.translate(None, _ESCAPES)) >= _MIN_ESCAPES
@@ -78,13 +98,16 @@ def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
         (_code_pieces(text) if is_hex else (), bytes),
     ):
         for piece, start in pieces:
-            plain = decode(piece)
-            if plain is None or len(plain) < _MIN_PLAIN_BYTES:
-                continue
-            if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
-                plain = plain[::2]
-            if len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain):
-                yield plain.decode(errors="replace"), start
+            yield decode(piece), start
+
+
+def _as_text(plain: bytes) -> str | None:
+    if len(plain) < _MIN_PLAIN_BYTES:
+        return None
+    if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
+        plain = plain[::2]
+    is_text = len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain)
+    return plain.decode(errors="replace") if is_text else None
 
 
 def _base64_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:

@@ -17,8 +17,8 @@ from callgate.trust.re2_rules import GAPS, Hit, Rule, any_of, hit_of, phrase
 # What a rule may span, and so how far it is tried.
 _MAX_RULE_BYTES = 1_000
 _BEFORE_BYTES = 240  # as far before a rule may be what it is about
-_MIN_STEPS = 24
-_BYTES_OF_A_STEP = 100
+_MIN_STEPS = 64
+_MORE_STEPS, _BYTES_OF_A_STEP = 24, 80
 # Whose first words they are is remembered. With other signs in between there are any number of them, and each
 # of these takes as long as so many steps.
 _MAX_KNOWN = 10_000
@@ -31,12 +31,21 @@ _STEPS_OF_UNUSUAL = 4
 class TooManyPlacesError(Exception):
     """A text with more places where a rule may begin than are looked at."""
 
+    words = "more places that may be orders than are looked at"
+
 
 class Steps:
     """What may still be looked at in one text."""
 
     def __init__(self, text: bytes) -> None:
-        self._left = _MIN_STEPS + len(text) // _BYTES_OF_A_STEP
+        self._left = max(_MIN_STEPS, _MORE_STEPS + len(text) // _BYTES_OF_A_STEP)
+        self._has_found = False
+
+    def find(self) -> None:
+        """What is found already is held: the rest need not be looked through as far."""
+        if not self._has_found:
+            self._left //= 2
+        self._has_found = True
 
     def take(self, steps: int) -> None:
         self._left -= steps
@@ -48,6 +57,23 @@ class GapRule(NamedTuple):
     kind: str
     first: str  # a pattern without gaps: the beginning of the rule
     whole: str
+
+
+class _Near:
+    """Whether what a rule is about is near a place. The places that are asked for come one after another."""
+
+    def __init__(self, about: Rule, text: bytes) -> None:
+        self._about, self._text = about, text
+        self._next = -1
+        self.is_over = False
+
+    def is_at(self, start: int) -> bool:
+        first = max(0, start - _BEFORE_BYTES)
+        if self._next < first:
+            place = self._about.span(self._text, first)
+            self.is_over = place is None
+            self._next = len(self._text) + _MAX_RULE_BYTES if place is None else place[0]
+        return self._next < start + _MAX_RULE_BYTES
 
 
 class _Group(NamedTuple):
@@ -62,7 +88,8 @@ class GapRules:
     def __init__(self, *groups: Collection[GapRule], about: Mapping[str, Rule] | None = None) -> None:
         """`groups`: each of one kind. Those that begin with the same words belong together, as far as they
         have few states; `about`: of a kind, what its rules speak of."""
-        self._first = any_of(*dict.fromkeys(rule.first for group in groups for rule in group), is_longest=True)
+        self._firsts: dict[frozenset[str], Rule] = {}
+        self._rules = [rule for group in groups for rule in group]
         self._groups = [
             _Group(
                 next(iter(group)).kind,
@@ -75,40 +102,43 @@ class GapRules:
         self._about = about or {}
         self._known: dict[bytes, tuple[_Group, ...]] = {}
 
-    def found(self, text: bytes) -> Iterator[tuple[str, Hit]]:
+    def found(self, text: bytes, steps: Steps) -> Iterator[tuple[str, Hit]]:
         """The first of each kind. Raises TooManyPlacesError."""
-        steps, size, at = Steps(text), len(text), 0
-        pending = set(self._kinds)
-        abouts = {kind: -1 for kind in self._about}
-        while pending and (span := self._first.span(text, at)) is not None:
+        pending, at = self._kinds, 0
+        near = {kind: _Near(rule, text) for kind, rule in self._about.items()}
+        while pending and (span := self._first_of(pending).span(text, at)) is not None:
             start, stop = span
             steps.take(_steps_of(text[start:stop]) if len(self._groups) > 1 else 1)
             # Shorter first words that begin here are inside of the longest, so its text tells the rules. A
             # word ends by what is behind it.
-            if (groups := self._known.get(text[start : stop + 1])) is None:
+            groups = self._known.get(text[start : stop + 1])
+            if groups is None:
                 groups = self._learn(text, start, stop)
             for kind, _, whole in groups:
                 if kind not in pending:
                     continue
-                if kind in abouts:
-                    before = max(0, start - _BEFORE_BYTES)
-                    if abouts[kind] < before:
-                        place = self._about[kind].span(text, before)
-                        abouts[kind] = size if place is None else place[0]
-                        if place is None:
-                            pending.discard(kind)
-                    if abouts[kind] - start > _MAX_RULE_BYTES:
-                        continue
+                if kind in near and not near[kind].is_at(start):
+                    if near[kind].is_over:
+                        pending -= {kind}
+                    continue
                 steps.take(1)
-                end = whole.end_at(text, start, min(size, start + _MAX_RULE_BYTES))
+                end = whole.end_at(text, start, min(len(text), start + _MAX_RULE_BYTES))
                 if end is not None:
-                    pending.discard(kind)
+                    pending -= {kind}
+                    steps.find()
                     yield kind, hit_of(text, start, end)
             at = start + 1
 
     def first_found(self, text: bytes) -> Hit | None:
         """Raises TooManyPlacesError."""
-        return next((hit for _, hit in self.found(text)), None)
+        return next((hit for _, hit in self.found(text, Steps(text))), None)
+
+    def _first_of(self, kinds: frozenset[str]) -> Rule:
+        """What is found already is not looked for any more."""
+        if (known := self._firsts.get(kinds)) is None:
+            firsts = dict.fromkeys(rule.first for rule in self._rules if rule.kind in kinds)
+            known = self._firsts[kinds] = any_of(*firsts, is_longest=True)
+        return known
 
     def _learn(self, text: bytes, start: int, stop: int) -> tuple[_Group, ...]:
         if len(self._known) >= _MAX_KNOWN:

@@ -66,6 +66,8 @@ def hidden_orders(written: bytes) -> Iterator[Hit]:
         if sign[:1] not in written or sign not in written:
             continue
         places = list(islice(rule.spans(written), most + 1))
+        if not places:
+            continue
         if len(places) > most:
             yield Hit("too many hidden places", places[-1][0])
             return

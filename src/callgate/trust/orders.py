@@ -18,6 +18,8 @@ from callgate.trust.definition_texts import SEPARATOR
 from callgate.trust.gap_rules import (
     GapRule,
     GapRules,
+    Steps,
+    TooManyPlacesError,
     by_first_words,
     of_patterns,
     of_phrases,
@@ -123,7 +125,14 @@ def without_citations(text: bytes) -> bytes:
 
 
 def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
-    """The kind of each order that is found, and the words. Raises TooManyPlacesError."""
+    """The kind of each order that is found, and the words; `unreadable` last, if there are too many places."""
+    try:
+        yield from _orders_in(folded, own_names)
+    except TooManyPlacesError as problem:
+        yield "unreadable", Hit(problem.words, 0)
+
+
+def _orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
     if b".pub" in folded:
         for public in _PUBLIC_KEYS:
             # As long as before: places stay.
@@ -165,11 +174,11 @@ def _put_together(folded: bytes, apart: list[tuple[int, int]]) -> bytes:
 
 def _of_rules(text: bytes) -> Iterator[tuple[str, Hit]]:
     """Raises TooManyPlacesError."""
-    rules = _rules()
-    yield from rules.always.found(text)
+    rules, steps = _rules(), Steps(text)
+    yield from rules.always.found(text, steps)
     if rules.any_about.span(text) is None:
         return
-    yield from rules.about.found(text)
+    yield from rules.about.found(text, steps)
     for about, more in rules.aside:
         if about.span(text) is not None:
-            yield from more.found(text)
+            yield from more.found(text, steps)

@@ -14,14 +14,13 @@ Rules
 """
 
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache
 
 from callgate.model.trust import Flaw
 from callgate.model.wording import clip
 from callgate.trust.canonical import ReadDefinition, UnreadableError, read_definition
 from callgate.trust.definition_texts import BETWEEN, SEPARATOR, DefinitionTexts, number_of
-from callgate.trust.encoded import MAX_PIECES, command_in, decoded_pieces, runs_encoded
+from callgate.trust.encoded import TooManyPiecesError, command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold
 from callgate.trust.gap_rules import TooManyPlacesError
 from callgate.trust.hidden_text import hidden_orders, weak_order_in
@@ -102,18 +101,17 @@ def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Fl
         read = read_definition(definition)
     except UnreadableError as problem:
         return unreadable(str(problem))
-    return scan_read(read, own_names)
+    return scan_read(read, frozenset(name.lower() for name in own_names))
 
 
 def unreadable(problem: str) -> tuple[Flaw, ...]:
     return (_flaw("unreadable", "", problem),)
 
 
-def scan_read(read: ReadDefinition, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
+def scan_read(read: ReadDefinition, lowered_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
     texts = read.texts
     if texts.chars > MAX_TEXT_CHARS:
         return unreadable(f"more than {MAX_TEXT_CHARS:,} characters of text")
-    names = _lowered(own_names)
     found: dict[str, Flaw] = {}
 
     def add(kind: str, excerpt: str, where: str) -> None:
@@ -128,21 +126,15 @@ def scan_read(read: ReadDefinition, own_names: frozenset[str] = frozenset()) -> 
             add("long", f"{len(longest):,} characters", texts.where(texts.texts.index(longest)))
     try:
         for first, together in _groups(texts):
-            for kind, excerpt, number in _look(together, names):
+            for kind, excerpt, number in _look(together, lowered_names):
                 add(kind, excerpt, texts.where(first + number))
         if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
             said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
-            for kind, hit in _orders(said, names, fold=_read_on)[1]:
+            for kind, hit in _orders(said, lowered_names, fold=_read_on)[1]:
                 add(kind, hit.words, "")
-    except TooManyPlacesError:
-        add("unreadable", "more places that may be orders than are looked at", "")
+    except TooManyPlacesError as problem:
+        add("unreadable", problem.words, "")
     return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind)))
-
-
-@lru_cache(maxsize=64)
-def _lowered(names: frozenset[str]) -> frozenset[str]:
-    """Once for a server's whole list: each of its definitions asks for the same names."""
-    return frozenset(name.lower() for name in names)
 
 
 def _groups(texts: DefinitionTexts) -> Iterator[tuple[int, str]]:
@@ -166,6 +158,8 @@ def _look(text: str, own_names: Collection[str]) -> Iterator[tuple[str, str, int
     folded, orders = _orders(written, own_names)
     for kind, hit in orders:
         yield kind, hit.words, number_of(folded, hit.start)
+    if _is_unread(orders):
+        return
     rules = _rules()
     in_written = [("encoded", _encoded(written, own_names)), ("hidden", next(hidden_orders(written), None))]
     in_written += [("mixed", mixed_word(text)), ("loud", rules["loud"].found(written))]
@@ -195,20 +189,26 @@ def _orders(
     """And the folded text they are in. What is cited is taken out of it only where an order is."""
     folded = fold(written)
     orders = list(orders_in(folded, own_names))
-    if orders and (uncited := without_citations(written)) != written:
+    if orders and not _is_unread(orders) and (uncited := without_citations(written)) != written:
         folded = fold(uncited)
         orders = list(orders_in(folded, own_names))
     return folded, orders
 
 
+def _is_unread(orders: list[tuple[str, Hit]]) -> bool:
+    """It is held for that, and no other search would say more."""
+    return bool(orders) and orders[-1][0] == "unreadable"
+
+
 def _encoded(written: bytes, own_names: Collection[str]) -> Hit | None:
     if (found := runs_encoded(written)) is not None:
         return found
-    pieces = list(islice(decoded_pieces(written), MAX_PIECES + 1))
+    try:
+        pieces = decoded_pieces(written)
+    except TooManyPiecesError as problem:
+        return Hit("too many encoded pieces", problem.start)
     if not pieces:
         return None
-    if len(pieces) > MAX_PIECES:
-        return Hit("too many encoded pieces", pieces[-1][1])
     # Orders may go on from piece to piece.
     plain = (piece.replace(SEPARATOR, " ") for piece, _ in pieces)
     folded = fold(f" \n. {SEPARATOR}".join(plain)).replace(SEPARATOR, _CROSSED).encode()
