@@ -1,5 +1,5 @@
-"""Texts as somebody writes them who has read the scan: no two definitions alike, so that nothing that one leaves
-in an automaton or a memory helps with the next."""
+"""Texts as somebody writes them who has read the scan: no two definitions alike, so that nothing that one
+leaves in an automaton or a memory helps with the next."""
 
 import base64
 import random
@@ -106,13 +106,19 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "any characters of the first plane": _of(map(chr, range(0xA0, 0xD800)), ("",)),
     "any characters": _each(lambda: chr(_RANDOM.choice((0, 0x10000)) + _RANDOM.randrange(0xA0, 0xD800))),
     "any characters of all planes": _each(lambda: chr(_RANDOM.randrange(0x10000, 0x110000))),
-    "ASCII with fifty other letters": _each(lambda: chr(_RANDOM.randrange(0xC0, 0xF2)) + _some(_LETTERS, 9, 40)),
+    "ASCII with fifty other letters": _each(
+        lambda: chr(_RANDOM.randrange(0xC0, 0xF2)) + _some(_LETTERS, 9, 40)
+    ),
     "base64 of anything, short": _base64(15, 15),
     "base64 of anything": _base64(15, 60),
     "base64 of nearly text": _base64(15, 24, _printed),
-    "hex, any signs": _each(lambda: _RANDOM.randbytes(1).hex() + _RANDOM.choice((" ", ":", ",", "", "", "\n"))),
+    "hex, any signs": _each(
+        lambda: _RANDOM.randbytes(1).hex() + _RANDOM.choice((" ", ":", ",", "", "", "\n"))
+    ),
     "hex in short pieces": _each(lambda: _RANDOM.randbytes(12).hex() + " "),
-    "escapes in short pieces": _each(lambda: "".join(f"\\x{byte:02x}" for byte in _RANDOM.randbytes(8)) + " "),
+    "escapes in short pieces": _each(
+        lambda: "".join(f"\\x{byte:02x}" for byte in _RANDOM.randbytes(8)) + " "
+    ),
     "decimal codes": _each(lambda: f"{_RANDOM.randrange(20, 140)}{_RANDOM.choice((', ', ',', ' '))}"),
     "decimal codes in short pieces": _each(
         lambda: " ".join(str(_RANDOM.randrange(30, 127)) for _ in range(12)) + ". "
@@ -127,7 +133,9 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "a long comment": lambda size: f"<!-- {_of(_ALL)(size - 12)} -->",
     "weak words in comments": _each(lambda: f"<!--you {_some(_LETTERS + ' ', 20, 300)} must-->"),
     "words with their letters apart": _each(lambda: ".".join(_some(_LETTERS, 6, 20)) + " ," * 20),
-    "letters of two alphabets apart": _each(lambda: _RANDOM.choice("aбβ") + _RANDOM.choice((" ", "-", "", "1"))),
+    "letters of two alphabets apart": _each(
+        lambda: _RANDOM.choice("aбβ") + _RANDOM.choice((" ", "-", "", "1"))
+    ),
     "joiners at any distance": _each(lambda: "\u200c" + _some(_LETTERS + "کم", 0, 9)),
     "every pass at once": _everything,
 }

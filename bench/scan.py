@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from _hostile_texts import HOSTILE
+
 from callgate.trust.scan import scan
 
 DEFINITIONS = 200

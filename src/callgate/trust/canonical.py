@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from callgate.trust.definition_texts import DefinitionTexts, TooDeepError
 
-
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

@@ -33,15 +33,22 @@ _HIDDEN = (
 _WEAK_ORDERS = (
     (
         r"\b(?:you|assistant|model|llm|agent|ai)\b",
-        r"[^.\n]{0,40}\b(?:must|should|always|never|need to|have to|do not|call|read|send|include|pass|run|"
-        r"execute|are now|will)\b",
+        (
+            r"[^.\n]{0,40}\b(?:must|should|always|never|need to|have to|do not|call|read|send|include|pass|"
+            r"run|execute|are now|will)\b"
+        ),
     ),
     (
         r"\b(?:always|never|must|do not|first|please|secretly|instead|before|after)\b",
-        r"[^.\n]{0,20}\b(?:call|read|send|include|pass|forward|run|execute|use|tell|reveal|copy|upload|fetch|"
-        r"open|add|append|delete|write)\b",
+        (
+            r"[^.\n]{0,20}\b(?:call|read|send|include|pass|forward|run|execute|use|tell|reveal|copy|upload|"
+            r"fetch|open|add|append|delete|write)\b"
+        ),
     ),
-    (r"(?:必须|不要|总是|请先|调用|読|必ず|しないで|immer|niemals|jamais|toujours|siempre|nunca|sempre|всегда|никогда)", ""),
+    (
+        r"(?:必须|不要|总是|请先|调用|読|必ず|しないで|immer|niemals|jamais|toujours|siempre|nunca|sempre|всегда|никогда)",
+        "",
+    ),
 )
 
 

@@ -125,7 +125,7 @@ def without_citations(text: bytes) -> bytes:
 
 
 def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
-    """The kind of each order that is found, and the words; `unreadable` last, if there are too many places."""
+    """The kind of each order, and the words; last `unreadable`, if there are too many places."""
     try:
         yield from _orders_in(folded, own_names)
     except TooManyPlacesError as problem:

@@ -4,6 +4,7 @@
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -31,8 +32,8 @@ GAPS = {"~": 3, "=": 6}
 
 
 Span = tuple[int, int]
-_ANYWHERE = re2._Anchor.UNANCHORED
-_EXACTLY_THERE = re2._Anchor.ANCHOR_START
+_ANYWHERE = re2._Anchor.UNANCHORED  # noqa: SLF001
+_EXACTLY_THERE = re2._Anchor.ANCHOR_START  # noqa: SLF001
 _NOWHERE = (-1, -1)
 
 
@@ -51,8 +52,8 @@ class Rule:
         options.log_errors = False  # it falls back to a slower way by itself
         options.never_capture = not has_groups
         options.longest_match = is_longest
-        # The library's own search makes five objects of each place: with short texts that is most of the time.
-        self._match: Any = re2.compile(pattern.encode(), options)._regexp.Match
+        # The library's own search makes five objects of each place: most of the time of a short text.
+        self._match: Any = re2.compile(pattern.encode(), options)._regexp.Match  # noqa: SLF001
 
     def span(self, text: bytes, start: int = 0, stop: int | None = None) -> Span | None:
         """Of what it finds first in this part of the text."""

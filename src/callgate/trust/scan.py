@@ -7,9 +7,10 @@ are only told. Looked at: every string, names of properties too.
 Rules
 1. Total: what cannot be read (too deep, too long, a name given twice) is a holding finding, never an error.
 2. Time is bounded by the length of the text, and the text by `MAX_TEXT_CHARS`. Every pattern is RE2's.
-3. All strings are looked at together, for each search has its price, and of each kind the first place is
+3. A text that needs more steps than any honest one is held instead of being read to its end.
+4. All strings are looked at together, for each search has its price, and of each kind the first place is
    told: a definition that is full of findings takes no longer than one without.
-4. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
+5. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
    what stops a change that nobody looked at.
 """
 
