@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from callgate.trust.definition_texts import DefinitionTexts, TooDeepError
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
 
 class UnreadableError(Exception):
     """Why a definition cannot be read in one way only."""
@@ -29,7 +31,7 @@ class ReadDefinition:
 
     @property
     def digest(self) -> str:
-        told = json.dumps(self.value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        told = _CANONICAL.encode(self.value)
         return _sha256(told.encode(errors="surrogatepass"))
 
 

@@ -99,6 +99,7 @@ class DefinitionTexts:
             self.said += [
                 told
                 for one in objects
+                if "description" in one or "title" in one
                 for key in ("title", "description")
                 if isinstance(told := one.get(key), str)
             ]

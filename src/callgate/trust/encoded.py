@@ -4,10 +4,12 @@ A long piece that does not read as text when it is decoded (a hash, a key, an im
 """
 
 import binascii
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
-from itertools import repeat
+from itertools import accumulate, repeat
 
+from callgate.trust.gap_rules import GapRule, GapRules
 from callgate.trust.re2_rules import Hit, Rule
 
 _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
@@ -30,12 +32,14 @@ _BASE64_RUN, _HEX_RUN = _marking(_BASE64_SIGNS + b"-_"), _marking(_HEX_DIGITS)
 _AS_BASE64 = bytes(
     code if code in _BASE64_SIGNS else b"+/"[code == 0x5F] if code in b"-_" else 0x20 for code in range(256)
 )
+# What a text runs that is not to be read, and how far behind it says so.
 _RUNS_ENCODED = (
-    r"(?i)base64\s+(?:-d|-di|--decode|-D)\b[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b|eval\s*\(\s*(?:atob|base64|"
-    r"unescape|bytes)"
-    r"|powershell[^\n]{0,40}-e(?:nc|ncodedcommand)?\s+[a-z0-9+/=]{16}|exec\s*\(\s*(?:base64|codecs|bytes)"
-    r"|xxd\s+-r\s+-p[^\n]{0,20}\|\s*(?:ba|z)?sh\b|decode (?:this|the|it|following)[^\n.]{0,60}(?:and|"
-    r"then) (?:run|execute|follow|obey|do)"
+    (r"(?i)base64\s+(?:-d|-di|--decode|-D)\b", r"[^\n]{0,40}\|\s*(?:ba|z|da)?sh\b"),
+    (r"(?i)eval\s*\(\s*(?:atob|base64|unescape|bytes)", ""),
+    (r"(?i)powershell", r"[^\n]{0,40}-e(?:nc|ncodedcommand)?\s+[a-z0-9+/=]{16}"),
+    (r"(?i)exec\s*\(\s*(?:base64|codecs|bytes)", ""),
+    (r"(?i)xxd\s+-r\s+-p", r"[^\n]{0,20}\|\s*(?:ba|z)?sh\b"),
+    (r"(?i)decode (?:this|the|it|following)", r"[^\n.]{0,60}(?:and|then) (?:run|execute|follow|obey|do)"),
 )
 _COMMAND = (
     r"(?i)\b(?:curl|wget|bash|/bin/sh|sh -c|zsh|powershell|cmd\.exe|nc -|ncat|netcat|rm -rf|chmod|"
@@ -50,9 +54,12 @@ _CODES = r"[0-9][0-9 ,;]{34,}"  # at least `_MIN_CODES`
 _MIN_CODES = 12
 _BLANKS = bytes(0x20 if code in b",;" else code for code in range(256))
 _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
-# That read as text when they are decoded: no honest definition has so many.
-MAX_PIECES = 64
+# No honest definition has so many: not of those that read as text when they are decoded, nor of others.
+_MAX_READABLE = 16
+_MAX_DECODED = 32
 _MIN_PLAIN_BYTES = 10
+# A piece that reads as text has as many printed characters in a row; zeros are half of UTF-16.
+_PRINTED_RUN, _MIN_PRINTED_RUN = _marking(_PRINTED + b"\0"), b"x" * 8
 
 
 @cache
@@ -60,8 +67,27 @@ def _compiled(pattern: str) -> Rule:
     return Rule(pattern)
 
 
-def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
-    """What is written in another way, as far as it reads as text, and where it starts."""
+class TooManyPiecesError(Exception):
+    """Where the last one is that was looked at."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.start = start
+
+
+def decoded_pieces(text: bytes) -> list[tuple[str, int]]:
+    """What is written in another way, as far as it reads as text, and where it starts. Raises
+    TooManyPiecesError."""
+    readable: list[tuple[str, int]] = []
+    for number, (plain, start) in enumerate(_decoded(text)):
+        if plain is not None and (told := _as_text(plain)) is not None:
+            readable.append((told, start))
+        if number >= _MAX_DECODED or len(readable) > _MAX_READABLE:
+            raise TooManyPiecesError(start)
+    return readable
+
+
+def _decoded(text: bytes) -> Iterator[tuple[bytes | None, int]]:
     is_hex = b"x" * 24 in text.translate(_HEX_RUN, b" :,;")
     # What is left after a deletion is counted several times faster than `count` counts.
     has_escapes = len(text) - len(text.translate(None, _ESCAPES)) >= _MIN_ESCAPES
@@ -72,23 +98,33 @@ def decoded_pieces(text: bytes) -> Iterator[tuple[str, int]]:
         (_code_pieces(text) if is_hex else (), bytes),
     ):
         for piece, start in pieces:
-            plain = decode(piece)
-            if plain is None or len(plain) < _MIN_PLAIN_BYTES:
-                continue
-            if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
-                plain = plain[::2]
-            if len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain):
-                yield plain.decode(errors="replace"), start
+            yield decode(piece), start
+
+
+def _as_text(plain: bytes) -> str | None:
+    if len(plain) < _MIN_PLAIN_BYTES:
+        return None
+    if not plain[1] and not any(plain[1::2]):  # UTF-16, as Windows encodes commands
+        plain = plain[::2]
+    is_text = len(plain.translate(None, _PRINTED)) <= 0.05 * len(plain)
+    return plain.decode(errors="replace") if is_text else None
 
 
 def _base64_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:
+    """Those that may read as text. All are decoded at once, for most do not, and there may be very many."""
     if b"x" * _MIN_BASE64_CHARS not in text.translate(_BASE64_RUN):
         return
-    as_base64, start = text.translate(_AS_BASE64), 0
-    for piece in dict.fromkeys(as_base64.split()):
-        if len(piece) >= _MIN_BASE64_CHARS:
-            start = as_base64.find(piece, start)
-            yield piece, start
+    as_base64, at = text.translate(_AS_BASE64), 0
+    pieces = [piece for piece in dict.fromkeys(as_base64.split()) if len(piece) >= _MIN_BASE64_CHARS]
+    plain = binascii.a2b_base64(b"".join([piece[: len(piece) & ~3] for piece in pieces]))
+    printed = plain.translate(_PRINTED_RUN)
+    ends = list(accumulate(len(piece) // 4 * 3 for piece in pieces))
+    start = 0
+    while (start := printed.find(_MIN_PRINTED_RUN, start)) >= 0:
+        number = bisect_right(ends, start)
+        at = as_base64.find(pieces[number], at)
+        yield pieces[number], at
+        start = ends[number]
 
 
 def _pieces(pattern: str, text: bytes) -> Iterator[tuple[bytes, int]]:
@@ -107,8 +143,14 @@ def command_in(text: bytes) -> Hit | None:
     return _compiled(_COMMAND).found(text)
 
 
+@cache
+def _runs_encoded() -> GapRules:
+    return GapRules([GapRule("encoded", first, first + second) for first, second in _RUNS_ENCODED])
+
+
 def runs_encoded(text: bytes) -> Hit | None:
-    return _compiled(_RUNS_ENCODED).found(text)
+    """Raises TooManyPlacesError."""
+    return _runs_encoded().first_found(text)
 
 
 def _of_base64(piece: bytes) -> bytes:

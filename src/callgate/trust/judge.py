@@ -34,30 +34,42 @@ class Looked:
         return any(flaw.holds for flaw in self.flaws)
 
 
+class _OwnNames:
+    """Made once for a server's whole list: each of its definitions asks for the same names."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.key = hash(names).to_bytes(8, "big", signed=True)
+        self.lowered = frozenset(name.lower() for name in names)
+
+
 class LookedAt:
     """By its bytes: a list that is told again costs next to nothing."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Looked] = {}
+        self._own = _OwnNames(frozenset())
 
     def look(self, definition: bytes, own_names: frozenset[str]) -> Looked:
         """`own_names`: of the same server, which a definition may speak of."""
-        names = hash(own_names).to_bytes(8, "big", signed=True)
-        key = hashlib.blake2b(definition, digest_size=16, key=names).digest()
+        own = self._own
+        if own.names is not own_names:
+            own = self._own = _OwnNames(own_names)
+        key = hashlib.blake2b(definition, digest_size=16, key=own.key).digest()
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = _looked(definition, own_names)
+            known = self._known[key] = _looked(definition, own.lowered)
         return known
 
 
-def _looked(definition: bytes, own_names: frozenset[str]) -> Looked:
+def _looked(definition: bytes, lowered_names: frozenset[str]) -> Looked:
     try:
         read = read_definition(definition)
     except UnreadableError as problem:
         return Looked(digest_of_unreadable(definition), unreadable(str(problem)))
-    return Looked(read.digest, scan_read(read, own_names))
+    return Looked(read.digest, scan_read(read, lowered_names))
 
 
 def name_of(definition: bytes, key: str) -> str | None:

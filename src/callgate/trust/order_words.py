@@ -214,14 +214,18 @@ ABOUT_OTHER_TOOLS = (
     "(every|any|all|each|the) (other )?(tool|server|mcp)",
     "(其他|其它|别的|另一个|另外的|他の|別の|ほかの)",
 )
-# A call of a tool by its name, and what is to be done to it: hold only if it is not one of this server's own.
+# A call of a tool by its name, and behind it what is to be done to it: hold only if it is not one of this
+# server's own.
 NAMED_TOOL = (
     r"\b(?:when|whenever|if|before|after|every time|each time|once|anytime)\s+(?:(?:you|the|a|an|any|is|"
     r"are|"
     r"assistant|agent|model|user|asks|to|wants|want|need|needs)\s+){0,4}(?:use|uses|using|call|calls|"
     r"calling|"
     r"called|invoke|invokes|invoking|run|running|execute|executing)\s+(?:the\s+)?[`'\"]?"
-    r"([a-z][a-z0-9]*(?:[_.-][a-z0-9]+)*)[`'\"]?(\s+(?:tool|function))?[^.\n;!?]*?\b(?:change|replace|"
+    r"([a-z][a-z0-9]*(?:[_.-][a-z0-9]+)*)[`'\"]?(\s+(?:tool|function))?"
+)
+TO_BE_DONE = (
+    r"[^.\n;!?]*?\b(?:change|replace|"
     r"modify|"
     r"redirect|rewrite|swap|substitute|override|bcc|set|add|append|include|prepend|insert|also|instead)\b"
 )

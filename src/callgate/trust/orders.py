@@ -7,14 +7,23 @@ Rules
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 from callgate.trust import order_words as words
 from callgate.trust import said_words as said
 from callgate.trust import secret_file_words as files
 from callgate.trust.definition_texts import SEPARATOR
+from callgate.trust.gap_rules import (
+    GapRule,
+    GapRules,
+    Steps,
+    TooManyPlacesError,
+    by_first_words,
+    of_patterns,
+    of_phrases,
+)
 from callgate.trust.re2_rules import Hit, Rule, any_of, phrase
 
 _CITED = (
@@ -28,62 +37,69 @@ _CITED = (
 _APART = r"(?:\b[a-z0-9@$|][ .*_-]{1,2}){5,}[a-z0-9@$|]\b"
 # More than any honest text has: what is past it is held instead of being read.
 _MAX_APART = 120
-_MAX_NAMED = 200
-_MAX_ABOUT = 60
-_AROUND_BYTES = 240
-_NEAR_BYTES = 960
+_MAX_NAMED = 32
+_SHORT_BYTES = 256
 _MAX_CITED = 32
 _SEPARATING = SEPARATOR.encode()
 _BETWEEN_WORDS = bytes.maketrans(_SEPARATING, b" ")
 _PUBLIC_KEYS = (b"id_rsa.pub", b"id_ed25519.pub", b"id_ecdsa.pub", b"id_dsa.pub")
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """How one kind of order is found."""
-
-    kind: str
-    rule: Rule
-    about: Rule | None = None  # what it must be about: the rule is tried around such places only
+class _Rules(NamedTuple):
+    always: GapRules
+    # The rest must be about something. Most texts speak of none of it, and one pass shows that.
+    any_about: Rule
+    about: GapRules
+    # Those that begin with words that are everywhere, and what must be there.
+    aside: tuple[tuple[Rule, GapRules], ...]
 
 
 @cache
-def _orders() -> tuple[_Order, ...]:
+def _rules() -> _Rules:
     """Compiled when the first definition is looked at: it takes some milliseconds."""
-    reads_ru = (
-        phrase(files.READ_RU) + files.FILES_AND_REST[0] + phrase(files.HANDED_RU) + files.FILES_AND_REST[1]
+    about = {
+        "other_tools": any_of(*map(phrase, words.ABOUT_OTHER_TOOLS)),
+        "secret_files": any_of(*files.ABOUT_SECRETS),
+        "exfiltration": any_of(*map(phrase, said.ABOUT_WHAT_WAS_SAID)),
+    }
+    any_about = (*words.ABOUT_OTHER_TOOLS, *said.ABOUT_WHAT_WAS_SAID)
+    read_ru = phrase(files.READ_RU)
+    reads_ru = read_ru + files.FILES_AND_REST[0] + phrase(files.HANDED_RU) + files.FILES_AND_REST[1]
+    secret_files = [
+        *of_patterns("secret_files", files.SECRET_FILES, files.GAP),
+        *of_patterns("secret_files", files.SECRET_FILES_CJK),
+        GapRule("secret_files", read_ru, reads_ru),
+    ]
+    exfiltration = of_phrases("exfiltration", said.EXFILTRATION)
+    exfiltration += of_patterns("exfiltration", said.EXFILTRATION_CJK)
+    behind = [GapRule("secret_files", files.FILES, files.FILES + one) for one in files.BEHIND_FILES_CJK]
+    return _Rules(
+        always=GapRules(
+            of_phrases("silence", words.SILENCE) + of_patterns("silence", words.SILENCE_CJK),
+            of_phrases("override", said.OVERRIDE) + of_patterns("override", said.OVERRIDE_CJK),
+        ),
+        any_about=any_of(*map(phrase, any_about), *files.ABOUT_SECRETS),
+        about=GapRules(
+            of_phrases("other_tools", words.OTHER_TOOLS) + of_patterns("other_tools", words.OTHER_TOOLS_CJK),
+            *by_first_words(secret_files),
+            *by_first_words(exfiltration),
+            about=about,
+        ),
+        aside=(
+            (any_of(*map(phrase, said.ABOUT_COPIES)), GapRules(of_phrases("exfiltration", said.COPIES))),
+            (any_of(*files.CONTENTS_CJK), GapRules(behind)),
+        ),
     )
-    return (
-        _Order("silence", any_of(*map(phrase, words.SILENCE), *words.SILENCE_CJK)),
-        _Order("override", any_of(*map(phrase, said.OVERRIDE), *said.OVERRIDE_CJK)),
-        _Order(
-            "other_tools",
-            any_of(*map(phrase, words.OTHER_TOOLS), *words.OTHER_TOOLS_CJK),
-            any_of(*map(phrase, words.ABOUT_OTHER_TOOLS)),
-        ),
-        _Order(
-            "secret_files",
-            any_of(*files.SECRET_FILES, reads_ru, *files.SECRET_FILES_CJK),
-            any_of(*files.ABOUT_SECRETS),
-        ),
-        _Order(
-            "exfiltration",
-            any_of(*map(phrase, said.EXFILTRATION), *said.EXFILTRATION_CJK),
-            any_of(*map(phrase, said.ABOUT_WHAT_WAS_SAID)),
-        ),
-    )
-
-
-@cache
-def _any_about() -> Rule:
-    """What any of the orders is about: most texts speak of none of it, and one pass shows that."""
-    told = (*words.ABOUT_OTHER_TOOLS, *said.ABOUT_WHAT_WAS_SAID)
-    return any_of(*map(phrase, told), *files.ABOUT_SECRETS)
 
 
 @cache
 def _named() -> Rule:
-    return Rule(words.NAMED_TOOL)
+    return Rule(words.NAMED_TOOL + words.TO_BE_DONE)
+
+
+@cache
+def _name(*, with_rest: bool) -> Rule:
+    return Rule(words.NAMED_TOOL + words.TO_BE_DONE * with_rest, has_groups=True)
 
 
 @cache
@@ -109,19 +125,30 @@ def without_citations(text: bytes) -> bytes:
 
 
 def orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
-    """The kind of each order that is found, and the words."""
+    """The kind of each order, and the words; last `unreadable`, if there are too many places."""
+    try:
+        yield from _orders_in(folded, own_names)
+    except TooManyPlacesError as problem:
+        yield "unreadable", Hit(problem.words, 0)
+
+
+def _orders_in(folded: bytes, own_names: Collection[str]) -> Iterator[tuple[str, Hit]]:
     if b".pub" in folded:
         for public in _PUBLIC_KEYS:
             # As long as before: places stay.
             folded = folded.replace(public, b"public key".ljust(len(public)))
     yield from _of_rules(folded)
-    for number, (start, (name, called)) in enumerate(_named().groups(folded)):
+    for number, (start, stop) in enumerate(_named().spans(folded)):
+        if number >= _MAX_NAMED:
+            yield "other_tools", Hit("too many names of tools", start)
+            break
+        # A name ends where the rest begins, which in a short piece may be inside of a longer name.
+        is_short = stop - start <= _SHORT_BYTES
+        told = _name(with_rest=is_short).groups_at(folded, start, min(stop, start + _SHORT_BYTES))
+        name, called = told or ("", "")
         is_name = bool(called) or "_" in name or "-" in name or "." in name
         if is_name and name not in own_names:
             yield "other_tools", Hit(name, start)
-            break
-        if number >= _MAX_NAMED:
-            yield "other_tools", Hit("too many names of tools", start)
             break
     apart = list(islice(_apart().spans(folded), _MAX_APART + 1))
     if len(apart) > _MAX_APART:
@@ -146,36 +173,12 @@ def _put_together(folded: bytes, apart: list[tuple[int, int]]) -> bytes:
 
 
 def _of_rules(text: bytes) -> Iterator[tuple[str, Hit]]:
-    speaks = _any_about().found(text) is not None
-    for order in _orders():
-        if order.about is not None and not speaks:
-            continue
-        places = [(0, len(text))] if order.about is None else _around(order.about, text)
-        if places is None:
-            yield order.kind, Hit("too many places that may be orders", 0)
-            continue
-        for first, last in places:
-            # A window that does not begin with the text does not begin with its first word.
-            before = b". " if first else b""
-            if (found := order.rule.found(before + text[first:last])) is not None:
-                yield order.kind, Hit(found.words, first + max(0, found.start - len(before)))
-                break
-
-
-def _around(about: Rule, text: bytes) -> list[tuple[int, int]] | None:
-    """Around what an order must be about; None: there are more such places than we look at."""
-    windows: list[list[int]] = []
-    at = 0
-    while (place := about.next_span(text, at)) is not None:
-        if len(windows) >= _MAX_ABOUT:
-            return None
-        # Other places near by need no search of their own: they are inside the window, with what is around.
-        at = place[1] + _NEAR_BYTES
-        first, last = max(0, place[0] - _AROUND_BYTES), at + _AROUND_BYTES
-        if windows and first <= windows[-1][1]:
-            windows[-1][1] = last
-        else:
-            windows.append([first, last])
-        if at >= len(text):
-            break
-    return [(first, last) for first, last in windows]
+    """Raises TooManyPlacesError."""
+    rules, steps = _rules(), Steps(text)
+    yield from rules.always.found(text, steps)
+    if rules.any_about.span(text) is None:
+        return
+    yield from rules.about.found(text, steps)
+    for about, more in rules.aside:
+        if about.span(text) is not None:
+            yield from more.found(text, steps)

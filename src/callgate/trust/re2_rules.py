@@ -4,6 +4,7 @@
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -27,7 +28,13 @@ _AS_WRITTEN = {
     "s": "[s5$]",
     "t": "[t7]",
 }
-_GAPS = {"~": 3, "=": 6}
+GAPS = {"~": 3, "=": 6}
+
+
+Span = tuple[int, int]
+_ANYWHERE = re2._Anchor.UNANCHORED  # noqa: SLF001
+_EXACTLY_THERE = re2._Anchor.ANCHOR_START  # noqa: SLF001
+_NOWHERE = (-1, -1)
 
 
 class Hit(NamedTuple):
@@ -38,27 +45,46 @@ class Hit(NamedTuple):
 class Rule:
     """One pattern over folded text (UTF-8)."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, *, has_groups: bool = False, is_longest: bool = False) -> None:
+        """`has_groups`: what is in brackets is asked for. A search that has to find it too takes longer.
+        `is_longest`: of all that begins at a place the longest is found, else what is named first."""
         options = re2.Options()
         options.log_errors = False  # it falls back to a slower way by itself
-        self._pattern: Any = re2.compile(pattern.encode(), options)
+        options.never_capture = not has_groups
+        options.longest_match = is_longest
+        # The library's own search makes five objects of each place: most of the time of a short text.
+        self._match: Any = re2.compile(pattern.encode(), options)._regexp.Match  # noqa: SLF001
+
+    def span(self, text: bytes, start: int = 0, stop: int | None = None) -> Span | None:
+        """Of what it finds first in this part of the text."""
+        (found, *_) = self._match(_ANYWHERE, text, start, len(text) if stop is None else stop)
+        return None if found == _NOWHERE else found
+
+    def end_at(self, text: bytes, start: int, stop: int) -> int | None:
+        """Where it ends, if it begins exactly there. Nothing is read from `stop` on."""
+        (found, *_) = self._match(_EXACTLY_THERE, text, start, stop)
+        return None if found == _NOWHERE else found[1]
 
     def found(self, text: bytes) -> Hit | None:
         """What it found first."""
-        found = self._pattern.search(text)
-        return None if found is None else Hit(found.group(0).decode(errors="replace"), found.start())
+        span = self.span(text)
+        return None if span is None else hit_of(text, *span)
 
-    def groups(self, text: bytes) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Of each place where it starts, and what is in brackets."""
-        for found in self._pattern.finditer(text):
-            yield found.start(), tuple((one or b"").decode(errors="replace") for one in found.groups())
+    def groups_at(self, text: bytes, start: int, stop: int) -> tuple[str, ...]:
+        """What is in brackets, if it begins exactly there. Only for short pieces: it takes far longer."""
+        _, *groups = self._match(_EXACTLY_THERE, text, start, stop)
+        return tuple(text[first:stop].decode(errors="replace") for first, stop in groups)
 
-    def next_span(self, text: bytes, start: int) -> tuple[int, int] | None:
-        found = self._pattern.search(text, start)
-        return None if found is None else found.span()
+    def spans(self, text: bytes) -> Iterator[Span]:
+        """None of our patterns is found in an empty text, so each place ends behind the one before."""
+        at = 0
+        while (found := self.span(text, at)) is not None:
+            yield found
+            at = found[1]
 
-    def spans(self, text: bytes) -> Iterator[tuple[int, int]]:
-        return (found.span() for found in self._pattern.finditer(text))
+
+def hit_of(text: bytes, start: int, stop: int) -> Hit:
+    return Hit(text[start:stop].decode(errors="replace"), start)
 
 
 def phrase(words: str) -> str:
@@ -71,8 +97,8 @@ def phrase(words: str) -> str:
         if is_class or char == "[":
             is_class = char != "]"
             made.append(char)
-        elif char in _GAPS:
-            made.append(_BETWEEN + _WORDS % _GAPS[char])
+        elif char in GAPS:
+            made.append(_BETWEEN + _WORDS % GAPS[char])
         elif char == " ":
             made.append(_BETWEEN)
         elif char == "*":
@@ -84,5 +110,5 @@ def phrase(words: str) -> str:
     return "".join(made)
 
 
-def any_of(*patterns: str) -> Rule:
-    return Rule("|".join(f"(?:{pattern})" for pattern in patterns))
+def any_of(*patterns: str, is_longest: bool = False) -> Rule:
+    return Rule("|".join(f"(?:{pattern})" for pattern in patterns), is_longest=is_longest)

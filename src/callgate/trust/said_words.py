@@ -40,16 +40,6 @@ EXFILTRATION = (
         "(message|text|words|conversation|prompt|content|answer|question|input)"
     ),
     (
-        r"\b(always|also|additionally|then|and) ~(bcc|blind copy|send a copy|forward a copy|send it|cc)="
-        r"[a-z0-9._%+-]+@[a-z0-9-]+[.][a-z]"
-    ),
-    (
-        r"\b(change|replace|set|swap|rewrite|redirect)~(recipient|to address|destination|account number|"
-        r"iban|wallet|"
-        r"payee|beneficiary|to field)*=(to|with|by)=([a-z0-9._%+-]+@[a-z0-9-]+[.]|0x[0-9a-f][0-9a-f]|bc1|"
-        r"[a-z][a-z]\d\d[ ]?\d)"
-    ),
-    (
         r"\b(entire|full|whole|complete) (conversation|chat|dialog|dialogue|chat history)="
         "(put|place|write|pass|send|submit|include) (it|that|this) (in|into|as|to|via)"
     ),
@@ -91,6 +81,23 @@ EXFILTRATION = (
         "(весь|всю|вся|всей|полную|полный|целиком|историю)~(диалог*|переписк*|разговор*|бесед*|истори*|"
         "контекст*|чат*)"
     ),
+)
+# A hidden copy, or another receiver. They begin with words that are everywhere.
+COPIES = (
+    (
+        r"\b(always|also|additionally|then|and) ~(bcc|blind copy|send a copy|forward a copy|send it|cc)="
+        r"[a-z0-9._%+-]+@[a-z0-9-]+[.][a-z]"
+    ),
+    (
+        r"\b(change|replace|set|swap|rewrite|redirect)~(recipient|to address|destination|account number|"
+        r"iban|wallet|"
+        r"payee|beneficiary|to field)*=(to|with|by)=([a-z0-9._%+-]+@[a-z0-9-]+[.]|0x[0-9a-f][0-9a-f]|bc1|"
+        r"[a-z][a-z]\d\d[ ]?\d)"
+    ),
+)
+ABOUT_COPIES = (
+    "(bcc|blind copy|a copy|send it|cc)",
+    "(recipient|to address|destination|account number|iban|wallet|payee|beneficiary|to field)",
 )
 EXFILTRATION_CJK = (
     # A picture whose address carries what was said.

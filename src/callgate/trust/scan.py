@@ -7,22 +7,23 @@ are only told. Looked at: every string, names of properties too.
 Rules
 1. Total: what cannot be read (too deep, too long, a name given twice) is a holding finding, never an error.
 2. Time is bounded by the length of the text, and the text by `MAX_TEXT_CHARS`. Every pattern is RE2's.
-3. All strings are looked at together, for each search has its price, and of each kind the first place is
+3. A text that needs more steps than any honest one is held instead of being read to its end.
+4. All strings are looked at together, for each search has its price, and of each kind the first place is
    told: a definition that is full of findings takes no longer than one without.
-4. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
+5. This is a net for known words, no proof: who words an order in a new way passes. `hold` and the lock are
    what stops a change that nobody looked at.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache
 
 from callgate.model.trust import Flaw
 from callgate.model.wording import clip
 from callgate.trust.canonical import ReadDefinition, UnreadableError, read_definition
 from callgate.trust.definition_texts import BETWEEN, SEPARATOR, DefinitionTexts, number_of
-from callgate.trust.encoded import MAX_PIECES, command_in, decoded_pieces, runs_encoded
+from callgate.trust.encoded import TooManyPiecesError, command_in, decoded_pieces, runs_encoded
 from callgate.trust.fold_text import fold
+from callgate.trust.gap_rules import TooManyPlacesError
 from callgate.trust.hidden_text import hidden_orders, weak_order_in
 from callgate.trust.orders import orders_in, without_citations
 from callgate.trust.re2_rules import Hit, Rule, any_of
@@ -91,7 +92,7 @@ def _rules() -> dict[str, Rule]:
         "imperative": any_of(*_IMPERATIVE),
         "loud": Rule(_LOUD),
         "address": Rule(r"(?i)\bhttps?://[^\s\"'<>)]{3,200}"),
-        "command": Rule(r"(?i)\bcurl [^\n]{0,200}\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
+        "command": Rule(r"(?i)\bcurl [^\n]*\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
     }
 
 
@@ -101,18 +102,17 @@ def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Fl
         read = read_definition(definition)
     except UnreadableError as problem:
         return unreadable(str(problem))
-    return scan_read(read, own_names)
+    return scan_read(read, frozenset(name.lower() for name in own_names))
 
 
 def unreadable(problem: str) -> tuple[Flaw, ...]:
     return (_flaw("unreadable", "", problem),)
 
 
-def scan_read(read: ReadDefinition, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
+def scan_read(read: ReadDefinition, lowered_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
     texts = read.texts
     if texts.chars > MAX_TEXT_CHARS:
         return unreadable(f"more than {MAX_TEXT_CHARS:,} characters of text")
-    names = _lowered(own_names)
     found: dict[str, Flaw] = {}
 
     def add(kind: str, excerpt: str, where: str) -> None:
@@ -121,24 +121,21 @@ def scan_read(read: ReadDefinition, own_names: frozenset[str] = frozenset()) -> 
     for key in ("name", "title"):
         if (told := read.member(key)) and (mixed := mixed_word(told)) is not None:
             add("lookalike", mixed.words, key)
-    for first, together in _groups(texts):
-        for kind, excerpt, number in _look(together, names):
-            add(kind, excerpt, texts.where(first + number))
     if texts.chars > _LONG_CHARS:
         longest = max(texts.texts, key=len)
         if len(longest) > _LONG_CHARS:
             add("long", f"{len(longest):,} characters", texts.where(texts.texts.index(longest)))
-    if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
-        said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
-        for kind, hit in _orders(said, names, fold=_read_on)[1]:
-            add(kind, hit.words, "")
+    try:
+        for first, together in _groups(texts):
+            for kind, excerpt, number in _look(together, lowered_names):
+                add(kind, excerpt, texts.where(first + number))
+        if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
+            said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
+            for kind, hit in _orders(said, lowered_names, fold=_read_on)[1]:
+                add(kind, hit.words, "")
+    except TooManyPlacesError as problem:
+        add("unreadable", problem.words, "")
     return tuple(sorted(found.values(), key=lambda one: (not one.holds, one.kind)))
-
-
-@lru_cache(maxsize=64)
-def _lowered(names: frozenset[str]) -> frozenset[str]:
-    """Once for a server's whole list: each of its definitions asks for the same names."""
-    return frozenset(name.lower() for name in names)
 
 
 def _groups(texts: DefinitionTexts) -> Iterator[tuple[int, str]]:
@@ -162,6 +159,8 @@ def _look(text: str, own_names: Collection[str]) -> Iterator[tuple[str, str, int
     folded, orders = _orders(written, own_names)
     for kind, hit in orders:
         yield kind, hit.words, number_of(folded, hit.start)
+    if _is_unread(orders):
+        return
     rules = _rules()
     in_written = [("encoded", _encoded(written, own_names)), ("hidden", next(hidden_orders(written), None))]
     in_written += [("mixed", mixed_word(text)), ("loud", rules["loud"].found(written))]
@@ -191,20 +190,26 @@ def _orders(
     """And the folded text they are in. What is cited is taken out of it only where an order is."""
     folded = fold(written)
     orders = list(orders_in(folded, own_names))
-    if orders and (uncited := without_citations(written)) != written:
+    if orders and not _is_unread(orders) and (uncited := without_citations(written)) != written:
         folded = fold(uncited)
         orders = list(orders_in(folded, own_names))
     return folded, orders
 
 
+def _is_unread(orders: list[tuple[str, Hit]]) -> bool:
+    """It is held for that, and no other search would say more."""
+    return bool(orders) and orders[-1][0] == "unreadable"
+
+
 def _encoded(written: bytes, own_names: Collection[str]) -> Hit | None:
     if (found := runs_encoded(written)) is not None:
         return found
-    pieces = list(islice(decoded_pieces(written), MAX_PIECES + 1))
+    try:
+        pieces = decoded_pieces(written)
+    except TooManyPiecesError as problem:
+        return Hit("too many encoded pieces", problem.start)
     if not pieces:
         return None
-    if len(pieces) > MAX_PIECES:
-        return Hit("too many encoded pieces", pieces[-1][1])
     # Orders may go on from piece to piece.
     plain = (piece.replace(SEPARATOR, " ") for piece, _ in pieces)
     folded = fold(f" \n. {SEPARATOR}".join(plain)).replace(SEPARATOR, _CROSSED).encode()

@@ -8,7 +8,7 @@ _KEY_FILES = (
     r"\bseed phrase\b)"
 )
 # Files that hold secrets among other things.
-_FILES = (
+FILES = (
     rf"(?:{_KEY_FILES}|{_HOME}\.(?:kube/config|docker/config|npmrc|bash_history|zsh_history|config/gcloud)"
     r"|\B\.env\b(?:\.[a-z]+)?|/etc/passwd|\bcredentials\.json\b|\b(?:claude_desktop_config|mcp)\.json"
     rf"|{_HOME}\.(?:cursor|claude|codex)[/\\.][a-z.]+|\bbrowser (?:cookies|passwords)\b|\.kdbx\b"
@@ -20,7 +20,8 @@ _ALL_SECRETS = (
     r"(?:environment variables|private keys?|ssh keys?|api keys|passwords|credentials|browser cookies|"
     r"access tokens)"
 )
-_GAP = r"(?:[a-z0-9'_./~$%{}\\-]+[ ,'\"`()*:\n\t-]+){0,7}?"
+# Other words in between.
+GAP = r"(?:[a-z0-9'_./~$%{}\\-]+[ ,'\"`()*:\n\t-]+){0,7}?"
 _REST = r"[^\n;!?]*?"
 _READ = r"(?:read|open|cat|fetch|retrieve|extract|copy|dump|grab|collect|print|take|look up)"
 _HANDED = (
@@ -47,30 +48,30 @@ _HANDED_ELSEWHERE = (
     r"invia|inserisci|metti|allega)"
 )
 SECRET_FILES = (
-    rf"\b{_READ} {_GAP}{_FILES}{_REST}\b{_HANDED}\b{_REST}\b{_INTO}\b",
+    rf"\b{_READ} {GAP}{FILES}{_REST}\b{_HANDED}\b{_REST}\b{_INTO}\b",
     (
-        rf"\b{_ORDER}[ ,:]+{_GAP}(?:read|open|cat|fetch|retrieve|extract|copy|dump|grab|collect|print)\b "
-        rf"?{_GAP}{_FILES}"
+        rf"\b{_ORDER}[ ,:]+{GAP}(?:read|open|cat|fetch|retrieve|extract|copy|dump|grab|collect|print)\b "
+        rf"?{GAP}{FILES}"
     ),
     (
-        rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|embed|encode) {_GAP}"
-        rf"(?:contents?|text|value|values|body|copy|data) (?:of|from) {_GAP}{_FILES}"
+        rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|embed|encode) {GAP}"
+        rf"(?:contents?|text|value|values|body|copy|data) (?:of|from) {GAP}{FILES}"
     ),
     (
         rf"\b(?:pass|include|send|append|attach|insert|upload|forward|submit|put|paste) "
-        rf"{_GAP}{_KEY_FILES}{_REST}\b{_INTO}\b"
+        rf"{GAP}{_KEY_FILES}{_REST}\b{_INTO}\b"
     ),
     # At the beginning of a string.
-    rf"(?:^|\x1e)[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {_GAP}{_KEY_FILES}",
+    rf"(?:^|\x1e)[ \n]*(?:the )?(?:full |entire |raw |complete )?contents? of {GAP}{_KEY_FILES}",
     (
-        rf"\b(?:pass|include|attach|append|put|paste|send|collect) {_GAP}{_ALL_SECRETS} {_GAP}(?:as|in|"
-        rf"into|to) {_GAP}"
+        rf"\b(?:pass|include|attach|append|put|paste|send|collect) {GAP}{_ALL_SECRETS} {GAP}(?:as|in|"
+        rf"into|to) {GAP}"
         r"(?:parameter|argument|field|context|note|this tool|tool call|url|sidenote|webhook)"
     ),
-    rf"\b{_READ_ELSEWHERE}\b ?{_GAP}{_FILES}{_REST}\b{_HANDED_ELSEWHERE}",
+    rf"\b{_READ_ELSEWHERE}\b ?{GAP}{FILES}{_REST}\b{_HANDED_ELSEWHERE}",
 )
 ABOUT_SECRETS = (
-    _FILES,
+    FILES,
     (
         r"(?:environment variables|private keys?|ssh keys?|api keys|passwords|credentials|browser cookies|"
         r"access tokens)"
@@ -79,9 +80,13 @@ ABOUT_SECRETS = (
 # Folded like a phrase: these words are Cyrillic.
 READ_RU = "(прочитай|прочти|открой|считай|возьми|скопируй)"
 HANDED_RU = "(передай|вставь|отправь|включи|добавь|положи|запиши|приложи)"
-FILES_AND_REST = (rf"[a-z]*[ ]+{_GAP}{_FILES}{_REST}", r"[a-z]*")
+FILES_AND_REST = (rf"[a-z]*[ ]+{GAP}{FILES}{_REST}", r"[a-z]*")
 SECRET_FILES_CJK = (
-    rf"(?:读取|读出|读一下|打开|获取|先读|复制)[^。\n]{{0,12}}?{_FILES}[^。\n]{{0,16}}?(?:传|放入|放到|填|发送|发给|附|写入|提交)",
-    rf"{_FILES}[^。\n]{{0,14}}?(?:内容)[^。\n]{{0,12}}?(?:传|放入|放到|填|发送|发给|附|写入|提交)",
-    rf"{_FILES}[^。\n]{{0,14}}?(?:読ん|読み|開い|取得し|内容)[^。\n]{{0,16}}?(?:渡|入れ|送|含め|添付|設定)",
+    rf"(?:读取|读出|读一下|打开|获取|先读|复制)[^。\n]{{0,12}}?{FILES}[^。\n]{{0,16}}?(?:传|放入|放到|填|发送|发给|附|写入|提交)",
+)
+# What stands behind such a file. Each has one of these words.
+CONTENTS_CJK = ("内容", "読ん", "読み", "開い", "取得し")
+BEHIND_FILES_CJK = (
+    r"[^。\n]{0,14}?内容[^。\n]{0,12}?(?:传|放入|放到|填|发送|发给|附|写入|提交)",
+    rf"[^。\n]{{0,14}}?(?:{'|'.join(CONTENTS_CJK)})[^。\n]{{0,16}}?(?:渡|入れ|送|含め|添付|設定)",
 )

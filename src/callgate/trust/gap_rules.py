@@ -1,0 +1,174 @@
+"""Rules of words with other words in between. Pure.
+
+One automaton that follows all places where such a rule may begin has a state for each set of them, and
+hostile text makes ever new ones: a thousand times slower than other text. So the first words of the rules
+are looked for, which have no gaps, and a rule is tried exactly there.
+
+Rules
+1. Looked at are only so many places of a text. One with more of them is not checked, and its readers hold it.
+2. A rule is tried only if what it is about stands near by.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from callgate.trust.re2_rules import GAPS, Hit, Rule, any_of, hit_of, phrase
+
+# What a rule may span, and so how far it is tried.
+_MAX_RULE_BYTES = 1_000
+_BEFORE_BYTES = 240  # as far before a rule may be what it is about
+# The densest honest text that we met takes two thirds of it.
+_MIN_STEPS = 64
+_MORE_STEPS, _BYTES_OF_A_STEP = 24, 64
+# Whose first words they are is remembered. With other signs in between there are any number of them, and each
+# of these takes as long as so many steps.
+_MAX_KNOWN = 10_000
+_LETTERS = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalnum())
+_USUAL_SIGNS = frozenset((b"", b" ", b"  ", b"   ", b"'", b"' ", b",", b", ", b":", b": ", b"_", b"__"))
+_USUAL_BYTES = 32
+_STEPS_OF_UNUSUAL = 4
+
+
+class TooManyPlacesError(Exception):
+    """A text with more places where a rule may begin than are looked at."""
+
+    words = "more places that may be orders than are looked at"
+
+
+class Steps:
+    """What may still be looked at in one text."""
+
+    def __init__(self, text: bytes) -> None:
+        self._left = max(_MIN_STEPS, _MORE_STEPS + len(text) // _BYTES_OF_A_STEP)
+
+    def take(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise TooManyPlacesError
+
+
+class GapRule(NamedTuple):
+    kind: str
+    first: str  # a pattern without gaps: the beginning of the rule
+    whole: str
+
+
+class _Near:
+    """Whether what a rule is about is near a place. The places that are asked for come one after another."""
+
+    def __init__(self, about: Rule, text: bytes) -> None:
+        self._about, self._text = about, text
+        self._next = -1
+        self.is_over = False
+
+    def is_at(self, start: int) -> bool:
+        first = max(0, start - _BEFORE_BYTES)
+        if self._next < first:
+            place = self._about.span(self._text, first)
+            self.is_over = place is None
+            self._next = len(self._text) + _MAX_RULE_BYTES if place is None else place[0]
+        return self._next < start + _MAX_RULE_BYTES
+
+
+class _Group(NamedTuple):
+    """Rules that are tried together."""
+
+    kind: str
+    first: Rule
+    whole: Rule
+
+
+class GapRules:
+    def __init__(self, *groups: Collection[GapRule], about: Mapping[str, Rule] | None = None) -> None:
+        """`groups`: each of one kind. Those that begin with the same words belong together, as far as they
+        have few states; `about`: of a kind, what its rules speak of."""
+        self._firsts: dict[frozenset[str], Rule] = {}
+        self._rules = [rule for group in groups for rule in group]
+        self._groups = [
+            _Group(
+                next(iter(group)).kind,
+                any_of(*dict.fromkeys(rule.first for rule in group)),
+                any_of(*(rule.whole for rule in group)),
+            )
+            for group in groups
+        ]
+        self._kinds = frozenset(group.kind for group in self._groups)
+        self._about = about or {}
+        self._known: dict[bytes, tuple[_Group, ...]] = {}
+
+    def found(self, text: bytes, steps: Steps) -> Iterator[tuple[str, Hit]]:
+        """The first of each kind. Raises TooManyPlacesError."""
+        pending, at = self._kinds, 0
+        near = {kind: _Near(rule, text) for kind, rule in self._about.items()}
+        while pending and (span := self._first_of(pending).span(text, at)) is not None:
+            start, stop = span
+            steps.take(_steps_of(text[start:stop]) if len(self._groups) > 1 else 1)
+            # Shorter first words that begin here are inside of the longest, so its text tells the rules. A
+            # word ends by what is behind it.
+            groups = self._known.get(text[start : stop + 1])
+            if groups is None:
+                groups = self._learn(text, start, stop)
+            for kind, _, whole in groups:
+                if kind not in pending:
+                    continue
+                if kind in near and not near[kind].is_at(start):
+                    if near[kind].is_over:
+                        pending -= {kind}
+                    continue
+                steps.take(1)
+                end = whole.end_at(text, start, min(len(text), start + _MAX_RULE_BYTES))
+                if end is not None:
+                    pending -= {kind}
+                    yield kind, hit_of(text, start, end)
+            at = start + 1
+
+    def first_found(self, text: bytes) -> Hit | None:
+        """Raises TooManyPlacesError."""
+        return next((hit for _, hit in self.found(text, Steps(text))), None)
+
+    def _first_of(self, kinds: frozenset[str]) -> Rule:
+        """What is found already is not looked for any more."""
+        if (known := self._firsts.get(kinds)) is None:
+            firsts = dict.fromkeys(rule.first for rule in self._rules if rule.kind in kinds)
+            known = self._firsts[kinds] = any_of(*firsts, is_longest=True)
+        return known
+
+    def _learn(self, text: bytes, start: int, stop: int) -> tuple[_Group, ...]:
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        groups = tuple(one for one in self._groups if one.first.end_at(text, start, stop) is not None)
+        self._known[text[start : stop + 1]] = groups
+        return groups
+
+
+def _steps_of(first: bytes) -> int:
+    if len(first) <= _USUAL_BYTES and first.translate(None, _LETTERS) in _USUAL_SIGNS:
+        return 1
+    return _STEPS_OF_UNUSUAL + len(first) // _USUAL_BYTES
+
+
+def of_phrases(kind: str, phrases: Iterable[str]) -> list[GapRule]:
+    """The first words of each end where its first gap is. The rest of a word is no part of them: there are
+    only so many first words then."""
+    return [GapRule(kind, phrase(one[: _first_gap(one)].replace("*", "")), phrase(one)) for one in phrases]
+
+
+def of_patterns(kind: str, patterns: Iterable[str], gap: str = "[^") -> list[GapRule]:
+    """`gap`: what the first gap of a pattern begins with."""
+    return [GapRule(kind, one.partition(gap)[0], one) for one in patterns]
+
+
+def by_first_words(rules: Iterable[GapRule]) -> list[list[GapRule]]:
+    groups: dict[str, list[GapRule]] = {}
+    for rule in rules:
+        groups.setdefault(rule.first, []).append(rule)
+    return list(groups.values())
+
+
+def _first_gap(words: str) -> int:
+    depth = 0
+    for at, char in enumerate(words):
+        if char in GAPS and not depth:
+            return at
+        depth += (char == "(") - (char == ")")
+    return len(words)
