@@ -4,12 +4,14 @@ import argparse
 import asyncio
 import os
 import random
+import string
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 
 from _finding import finding
@@ -29,6 +31,7 @@ from callgate.recorder.intake import Intake
 from callgate.recorder.journal.journal import JournalWriter
 from callgate.recorder.losses import Losses
 from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.redact.known_values import KnownValues
 from callgate.recorder.redact.redact import Redactor
 from callgate.recorder.redact.vector_scan import WORTH_BYTES
 from callgate.recorder.redact_rows import RowRedactor
@@ -221,10 +224,44 @@ def steps(body_bytes: int) -> None:
         journal.close()
 
 
+def known_secrets(rounds: int) -> None:
+    """What it costs to look for configured secrets, of which none is there: the same groups, in turns."""
+    chance = random.Random(1)
+    session = Session("bench", LOCAL, "http", _ENVELOPE, time.time(), time.time())
+    signs = string.ascii_letters + string.digits
+    print("\nSearch, encode and frame a group, µs a call, by the number of configured secrets")
+    print("| library | bytes of a call | calls in the group | 0 | 10 | 1,000 |\n|---|---|---|---|---|---|")
+    redactors: list[dict[int, Redactor]] = [{}, {}]
+    for is_prepared, by_count in enumerate(redactors):
+        for count in (0, 10, 1_000):
+            known = KnownValues("".join(chance.choices(signs, k=32)) for _ in range(count))
+            by_count[count] = Redactor(known=known)
+            if is_prepared:
+                assert by_count[count].is_clean(b"x" * WORTH_BYTES)
+                by_count[count].prepare()
+    for library, by_count in zip(("RE2", "Vectorscan"), redactors, strict=True):
+        for body_bytes, size in product((200, 2700, 20_000), (1, 32)):
+            group = Grouper(Sequence(), "bench").group(
+                [a_call(session, body_bytes, chance) for _ in range(size)], Losses()
+            )
+            group.sessions.clear()
+            framers = {count: Framer(RowRedactor(one, 256 * 1024)) for count, one in by_count.items()}
+            took = dict.fromkeys(framers, float("inf"))
+            for _ in range(rounds * 400 // size):
+                for count, framer in framers.items():
+                    framer.room_rows = 2048
+                    begun = time.perf_counter()
+                    frames = framer.clean_frames_of(group)
+                    took[count] = min(took[count], time.perf_counter() - begun)
+                    assert frames is not None
+            cells = " | ".join(f"{one / size * 1e6:.2f}" for one in took.values())
+            print(f"| {library} | {body_bytes} | {size} | {cells} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench record", description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", help="relay, ingest, steps, finding; the first two if none is named"
+        "parts", nargs="*", help="relay, ingest, steps, secrets, finding; the first two if none is named"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -240,6 +277,8 @@ def main() -> None:
             sys.exit(0 if is_kept else 1)
     if "steps" in options.parts:
         steps(200)
+    if "secrets" in options.parts:
+        known_secrets(options.rounds)
     if "ingest" in (options.parts or ["ingest"]):
         cores = Cores()
         if cores.pinned:

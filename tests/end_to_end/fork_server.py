@@ -34,7 +34,7 @@ import typer._adapters  # noqa: F401
 import uvloop  # noqa: F401
 
 import callgate.api.page_files
-import callgate.app.redactors
+import callgate.app.redaction.redactors
 import callgate.app.serve
 import callgate.cli.commands.call_command
 import callgate.cli.commands.record_commands
@@ -76,14 +76,14 @@ def prepare() -> None:
 
 
 def keep_redactor() -> None:
-    """Of configurations that name no secret of their own. It is the same for every thread."""
-    plain, make = callgate.recorder.redact.redact.Redactor(), callgate.app.redactors.redactor_of
+    """Of configurations that hold no secret and name none of their own. It is the same for every thread."""
+    plain, make = callgate.recorder.redact.redact.Redactor(), callgate.app.redaction.redactors.redactor_of
 
-    def redactor_of(config: Any) -> callgate.recorder.redact.redact.Redactor:
+    def redactor_of(config: Any, known: Any = None) -> callgate.recorder.redact.redact.Redactor:
         has_own = config.record.redact_keys or config.record.redact_patterns
-        return make(config) if has_own else plain
+        return make(config, known) if has_own or (known and known.values) else plain
 
-    callgate.app.redactors.redactor_of = redactor_of
+    callgate.app.redaction.redactors.redactor_of = redactor_of
 
 
 def prepare_parameters(command: Any) -> None:

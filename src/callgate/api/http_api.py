@@ -137,7 +137,7 @@ class HttpApi:
             ReplicasApi(parts.fleet, parts.redact),
             AboutApi(parts.record, self._status, parts.setup),
             ClientsApi(parts.setup),
-            SchemaApi(parts.status, parts.schema_of),
+            SchemaApi(parts.status, parts.schema_of, parts.redact),
             CallingApi(parts.record, parts.status, parts.caller),
             self.probe_api,
             TrustApi(parts.trust, parts.redact_document),

@@ -4,7 +4,8 @@ Names of databases and tables are parameters and not parts of the path: they may
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +24,7 @@ from callgate.ports.source_schema import (
 )
 from callgate.ports.status import Status
 
+_Told = TypeVar("_Told", TableOutline, ColumnDetail, IndexDetail)
 _Name = Annotated[str, Meta(min_length=1, max_length=500)]
 _ERRORS = (
     codes.CALLER_NOT_FOUND,
@@ -74,8 +76,15 @@ class TableShape(msgspec.Struct):
 
 
 class SchemaApi:
-    def __init__(self, status: Status, schema_of: Callable[[str], SourceSchema | None]) -> None:
-        """`schema_of`: of a database by its name; None for whatever is none."""
+    def __init__(
+        self,
+        status: Status,
+        schema_of: Callable[[str], SourceSchema | None],
+        redact: Callable[[str], str],
+    ) -> None:
+        """`schema_of`: of a database by its name; None for whatever is none. `redact`: comments and
+        expressions; names stay, or nobody could ask for what they name."""
+        self._redact = redact
         self._status = status
         self._schema_of = schema_of
 
@@ -120,7 +129,8 @@ class SchemaApi:
     async def tables(self, asked: Asked[TablesQuery, None]) -> TablesShape:
         name = asked.path["name"]
         found = await self._schema(name).tables(asked.query.database, asked.query.offset)
-        return TablesShape(name, found.database, found.tables, found.total, found.next_offset)
+        tables = list(map(self._redacted, found.tables))
+        return TablesShape(name, found.database, tables, found.total, found.next_offset)
 
     async def table(self, asked: Asked[TableQuery, None]) -> TableShape:
         name = asked.path["name"]
@@ -128,12 +138,16 @@ class SchemaApi:
         return TableShape(
             name,
             found.database,
-            found.table,
-            found.columns,
-            found.indexes,
+            self._redacted(found.table),
+            list(map(self._redacted, found.columns)),
+            list(map(self._redacted, found.indexes)),
             found.foreign_keys,
             found.referenced_by,
         )
+
+    def _redacted(self, told: _Told) -> _Told:
+        texts = {name: getattr(told, name, None) for name in ("comment", "default", "extra")}
+        return replace(told, **{name: self._redact(text) for name, text in texts.items() if text})
 
     def _schema(self, name: str) -> SourceSchema:
         schema = self._schema_of(name)

@@ -13,6 +13,7 @@ from callgate.app.mcp_servers import Outward, guarded_of, offer_rules, share_of_
 from callgate.app.principals import gate_rules
 from callgate.app.process import Descriptors, listener_limits, pool_limits, raise_limit
 from callgate.app.record import Record, make_record
+from callgate.app.redaction.redactors import LogWithoutSecrets
 from callgate.app.server_care import UpstreamCare
 from callgate.app.serving.configuration import Served
 from callgate.app.serving.upstreams import ServedUpstreams
@@ -69,6 +70,7 @@ class Gateway:
     descriptors: Descriptors
     readiness: Readiness
     trust: OperatorsDesk
+    log: LogWithoutSecrets
     replicas: "Replicas | None" = None
     workers: "Workers | None" = None
 
@@ -102,6 +104,7 @@ class Gateway:
                 await asyncio.to_thread(sink.close)
         if self.record is not None:
             await self.record.close()
+        self.log.close()
 
 
 async def build_gateway(
@@ -140,6 +143,7 @@ async def build_gateway(
             config,
             keeps_store or (offers_record and place is None),
             background,
+            served.redactors,
             stores_apart=keeps_store,
         )
         await _check_store(record)
@@ -156,7 +160,14 @@ async def build_gateway(
     )
     outward.use(config, pool_limits(config, descriptors))
     excerpts = record.excerpts if record is not None else None
-    upstreams = ServedUpstreams(outward, state, lead if lead is not None and excerpts else excerpts)
+
+    async def learn_password(password: str) -> None:
+        await served.learn_password(password)
+        if record is not None:
+            record.use_redactors(served.config, served.redactors)
+
+    seen = lead if lead is not None and excerpts else excerpts
+    upstreams = ServedUpstreams(outward, state, seen, learn_password)
     meter = CallMeter(recorder or _Unrecorded())
     audit = AuditedSink(meter, served.redact, background) if config.server.audit_stderr else None
     exporter = exporting(config, audit or meter, served.redact, background)
@@ -236,6 +247,7 @@ async def build_gateway(
         descriptors,
         readiness,
         desk,
+        LogWithoutSecrets(served.hide_secrets),
         replicas,
         workers,
     )

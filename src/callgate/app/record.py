@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callgate.app.redactors import redactor_of, row_redactor, server_redactors
+from callgate.app.redaction.redactors import Redactors, redactors_of
 from callgate.background import Background
 from callgate.config.paths import record_folder
 from callgate.config.specs.config import Config
@@ -21,6 +21,7 @@ from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.keeping import KeptJournals, StoreKeeper
 from callgate.recorder.flush.retention import Retention
 from callgate.recorder.recorder import Recorder, RecorderSettings
+from callgate.recorder.redact_rows import RowRedactor
 from callgate.recorder.shared_feed import SharedFeed
 from callgate.recorder.stores.duckdb.excerpts import Excerpts
 from callgate.recorder.stores.duckdb.reader import Reader
@@ -64,18 +65,26 @@ class Record:
     close: Callable[[], Awaitable[None]]
     snapshots: RecordSnapshots | None = None  # None: it is not in files
 
-    def use(self, config: Config) -> None:
+    def use(self, config: Config, redactors: Redactors) -> None:
         """What can change while it is kept."""
         record = config.record
         retention = self.upkeep.retention
         retention.keep_s, retention.max_size_bytes = record.keep_s, record.max_size_bytes
         retention.keep_bodies_s = record.keep_bodies_s
         self.recorder.use(_recorder_settings(config, keeps_store=True))
-        self.recorder.redactor.use(redactor_of(config), record.max_body_bytes, server_redactors(config))
+        self.use_redactors(config, redactors)
+
+    def use_redactors(self, config: Config, redactors: Redactors) -> None:
+        self.recorder.redactor.use(redactors.general, config.record.max_body_bytes, redactors.of_server)
 
 
 def make_record(
-    config: Config, keeps_store: bool, background: Background | None = None, *, stores_apart: bool = False
+    config: Config,
+    keeps_store: bool,
+    background: Background | None = None,
+    redactors: Redactors | None = None,
+    *,
+    stores_apart: bool = False,
 ) -> Record:
     """Nothing of a database is imported unless the record is there. `background`: a gateway's, which also
     archives and deletes. A command that reads the record (None) deletes nothing of it. `stores_apart`: a
@@ -97,7 +106,9 @@ def make_record(
 
     def recorder_on(store: RecordStore[Batch]) -> Recorder:
         settings = _recorder_settings(config, keeps_store)
-        return Recorder(settings, row_redactor(config), store, background, keep_apart)
+        found = redactors or redactors_of(config)
+        redactor = RowRedactor(found.general, record.max_body_bytes, found.of_server)
+        return Recorder(settings, redactor, store, background, keep_apart)
 
     if config.store.is_database:
         keep_in = _in_postgres if config.store.is_postgres else _in_clickhouse

@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,9 +49,14 @@ def source_plan(spec: SourceSpec, config: Config) -> SourcePlan:
     return SourcePlan(settings_of(spec, config), tools)
 
 
-def open_one_source(plan: SourcePlan) -> Upstream:
-    """One that this version cannot speak to is shown as down."""
+LearnPassword = Callable[[str], Awaitable[None]]
+
+
+def open_one_source(plan: SourcePlan, learn_password: LearnPassword | None = None) -> Upstream:
+    """One that this version cannot speak to is shown as down. `learn_password`: of its `password_command`."""
     settings = plan.settings
+    if settings.server is not None:
+        settings = replace(settings, server=replace(settings.server, learn_password=learn_password))
     try:
         return open_source(settings, plan.tools)
     except SetupError as error:

@@ -37,9 +37,9 @@ def servable(read: Config, started: Config) -> Config:
 async def take_over(gateway: Gateway, config: Config) -> None:
     """Serves this from now on. Returns when what was changed has taken its place, or starts beside it."""
     gateway.listener.gate.use(gate_rules(config))
-    gateway.served.use(config)
+    await gateway.served.use(config)
     if gateway.record is not None:
-        gateway.record.use(config)
+        gateway.record.use(config, gateway.served.redactors)
     gateway.listener.use_limits(listener_limits(config, gateway.descriptors))
     gateway.outward.use(config, pool_limits(config, gateway.descriptors))
     gateway.relay.use_times(config.record.session_gap_s, config.server.answer_timeout_s)

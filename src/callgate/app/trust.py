@@ -28,17 +28,24 @@ _LOOK_EVERY_S = 1.0
 class KeptDefinitions:
     """Implements `ports.DefinitionStore` in `state.db`."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, hide: Callable[[str], str]) -> None:
+        """`hide`: takes out what the configuration holds in secret. A definition that repeats such a value is
+        not kept: it is told only as it is, and the file is not sealed."""
         self._db = StateDb(state)
+        self._hide = hide
 
     def put(self, server: str, items: Sequence[TrustItem]) -> None:
         self._db.put_definitions(
             [
                 Definition(server, one.kind, one.name, one.digest, one.now)
                 for one in items
-                if one.now is not None
+                if one.now is not None and self._is_clean(one.now)
             ]
         )
+
+    def _is_clean(self, definition: bytes) -> bool:
+        text = definition.decode(errors="replace")
+        return self._hide(text) == text
 
     def get(self, server: str, kind: str, name: str, digest: str) -> bytes | None:
         found = self._db.definition(server, kind, name, digest)
@@ -57,7 +64,9 @@ def open_trust(served: Served, state: Path, lock_path: Path, *, writes: bool) ->
         return MASK if repeats_in_disguise(told, held) else told
 
     modes = trust_modes(served.config)
-    return Trust(modes, LockFile(lock_path), KeptDefinitions(state), writes=writes, hide=hide)
+    return Trust(
+        modes, LockFile(lock_path), KeptDefinitions(state, served.hide_secrets), writes=writes, hide=hide
+    )
 
 
 class OperatorsDesk:

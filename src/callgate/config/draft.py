@@ -13,6 +13,7 @@ from typing import Any, cast
 from callgate.config.paths import default_state_folder
 from callgate.config.problem import ConfigProblem, ConfigProblems, Loc, key_path
 from callgate.config.raw_values import list_of, table_of
+from callgate.config.secret import FilledIn
 from callgate.config.secret_source import SecretSource, StatePlace
 from callgate.config.sources.environment import overrides_of
 from callgate.config.sources.file import ConfigFile
@@ -36,6 +37,7 @@ class Draft:
     tree: dict[str, Any]
     folder: Path  # what the file's relative paths are relative to
     broken: frozenset[Loc]  # already reported: what follows from them is not worth a second word
+    filled_in: Mapping[Loc, tuple[FilledIn, ...]]  # what came from variables, files and their kin
     substituted: Mapping[Loc, str]  # filled in from a variable or file, never repeated; what to show instead
     named_by: Mapping[Loc, str]  # set by this variable or flag instead of the file
     written: Mapping[Loc, Loc]  # where in the file a place stands, if its words are another client's
@@ -58,6 +60,10 @@ class Draft:
         return {
             loc[len(table) :]: text for loc, text in self.substituted.items() if loc[: len(table)] == table
         }
+
+    def filled_in_within(self, table: Loc) -> list[FilledIn]:
+        """What was filled in anywhere in this table."""
+        return [one for loc, found in self.filled_in.items() if loc[: len(table)] == table for one in found]
 
     def path_of(self, loc: Loc) -> str:
         return self.named_by.get(loc) or key_path(place_in_file(loc, self.written))
@@ -90,6 +96,7 @@ def make_draft(
         tree=_with_absolute_paths(walk.resolve(tree), file.folder, named_by, walk.broken),
         folder=file.folder,
         broken=frozenset(walk.broken),
+        filled_in=walk.filled_in,
         substituted=walk.substituted,
         named_by=named_by,
         written=adopted.written,

@@ -94,7 +94,7 @@ def _one(spec: type[_SpecT], draft: Draft, loc: Loc, parsed: ParsedConfig) -> _S
     except InvalidSpecError as error:
         parsed.problems += _problems_of(error, loc, draft)
         return None
-    made.remember_written(draft.written_in(loc))
+    made.remember_written(draft.written_in(loc), draft.filled_in_within(loc))
     return made
 
 

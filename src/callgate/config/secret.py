@@ -1,11 +1,13 @@
-"""What must not be seen, and how it looks when something with a secret in it is shown.
+"""What must not be seen, how it looks when something with a secret in it is shown, and how others encode it.
 
 Owns the mask. `Secret` is shown as the mask in every text, so that no dump of a spec can leak by being
 written carelessly. The record's redaction is another matter and lives in `recorder`.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 MASK = "***"
 
@@ -29,6 +31,7 @@ _HEADER = re.compile(r"[\"']?[A-Za-z0-9-]+\s*[:=]\s*")
 _FLAG = re.compile(r"-\w|--[a-z][\w-]*(?:=.*)?", re.IGNORECASE | re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _AFTER_PATH = re.compile(r"[?#]")
+_URL_SAFE = str.maketrans("+/", "-_")
 _PARAM = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
@@ -55,6 +58,28 @@ class Secret:
 
     def __str__(self) -> str:
         return MASK
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """What stands in a text of the file in the place of `${NAME}`, `secret:name` and their kin."""
+
+    value: Secret
+    variable: str | None = None  # None: from where nothing but secrets is kept
+
+
+def encoded_forms(text: str) -> Iterator[str]:
+    """In hex, and in base64 of both alphabets that is not broken into lines; without what depends on the
+    bytes around it."""
+    raw = text.encode(errors="surrogatepass")
+    yield raw.hex()
+    yield raw.hex().upper()
+    for shift in range(3):  # what is before it decides at which of the bits it begins
+        encoded = b64encode(bytes(shift) + raw).decode().rstrip("=")
+        form = encoded[shift + (shift > 0) : -1]
+        yield form
+        if (url_safe := form.translate(_URL_SAFE)) != form:
+            yield url_safe
 
 
 def is_secret_name(name: str) -> bool:

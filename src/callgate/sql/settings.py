@@ -3,7 +3,7 @@
 Pure. `app` fills it in; `open_source` turns it into a policy and a running source.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -97,6 +97,8 @@ class ServerAddress:
     # A program that prints the password, and how long it is good.
     password_command: tuple[str, ...] = field(default=(), repr=False)
     password_ttl_s: float = 900.0
+    # Told of each such password before it is used.
+    learn_password: Callable[[str], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
     ssh: Ssh | None = None  # host and socket are then those that the last SSH server sees
 
     def each(self) -> Iterator["ServerAddress"]:

@@ -3,9 +3,10 @@
 A server may say whatever it was given: in the body of a refusal, or on its stderr.
 """
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote, unquote_plus, urlsplit
+
+from callgate.config.secret import encoded_forms
 
 Hide = Callable[[str], str]
 # A shorter one would be found inside ordinary words.
@@ -47,12 +48,8 @@ def repeats_in_disguise(text: str, held: Iterable[str]) -> bool:
 
 
 def _disguises(secret: str) -> Iterator[str]:
-    raw = secret.encode(errors="surrogatepass")
-    forms = [secret, raw.hex(), raw.hex().upper()]
-    for shift in range(3):  # what is before it decides at which of the bits it begins
-        encoded = b64encode(bytes(shift) + raw).decode().rstrip("=")
-        forms.append(encoded[shift + (shift > 0) : -1])
-    return (form for form in map(_squeezed, forms) if len(form) >= _MIN_SECRET_CHARS)
+    forms = map(_squeezed, (secret, *encoded_forms(secret)))
+    return (form for form in forms if len(form) >= _MIN_SECRET_CHARS)
 
 
 def _squeezed(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
 from callgate.app.record import clickhouse_address, store_address
-from callgate.app.redactors import redact_all
+from callgate.app.redaction.redactors import redact_all
 from callgate.app.server_care import (
     PATIENCE_S,
     Diagnosis,

@@ -18,7 +18,7 @@ from typing import Any
 
 import callgate
 from callgate.app.mcp_servers import Outward, guarded_of, open_mcp_server
-from callgate.app.redactors import redact_all
+from callgate.app.redaction.redactors import redact_all
 from callgate.app.server_care import (
     PATIENCE_S,
     Diagnosis,

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from callgate.app.mcp_servers import Outward, adapt_mcp_server, offer_rules, open_mcp_server, plan_key
-from callgate.app.sources import open_demo, open_one_source, share_connections, source_plan
+from callgate.app.sources import LearnPassword, open_demo, open_one_source, share_connections, source_plan
 from callgate.config.specs.config import Config
 from callgate.model.health import State
 from callgate.ports.record_queries import RecordExcerpts
@@ -60,8 +60,16 @@ class _Opened:
 
 
 class ServedUpstreams:
-    def __init__(self, outward: Outward, state: Path, excerpts: RecordExcerpts | None = None) -> None:
-        """`state`: the folder in which the demo lies. `excerpts`: of the record, where there is one."""
+    def __init__(
+        self,
+        outward: Outward,
+        state: Path,
+        excerpts: RecordExcerpts | None = None,
+        learn_password: LearnPassword | None = None,
+    ) -> None:
+        """`state`: the folder in which the demo lies. `excerpts`: of the record, where there is one.
+        `learn_password`: told of those that programs print."""
+        self._learn_password = learn_password
         self._outward = outward
         self._state = state
         self._excerpts = excerpts
@@ -143,7 +151,8 @@ class ServedUpstreams:
         """In the operator's order."""
         for source in config.sources:
             plan = source_plan(source, config)
-            yield WantedUpstream(source.id, plan, partial(_at_once, partial(open_one_source, plan)))
+            opened = partial(open_one_source, plan, self._learn_password)
+            yield WantedUpstream(source.id, plan, partial(_at_once, opened))
         for name, spec in config.mcp_servers.items():
             if not spec.disabled:
                 yield WantedUpstream(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from callgate.config.problem import ConfigProblem, Loc, key_path
-from callgate.config.secret import MASK
+from callgate.config.secret import MASK, FilledIn, Secret
 from callgate.config.secret_source import EXEC, SECRET, SECRET_NAME, SecretSource, StatePlace
 from callgate.config.sources.adopt_file import Input, variable_of_input
 from callgate.config.sources.secret_places import (
@@ -62,6 +62,8 @@ class Interpolation:
     broken: set[Loc] = field(default_factory=set[Loc])
     # Places that were filled in, and what may be shown of them instead: `${TOKEN}`, `file:/run/secrets/x`.
     substituted: dict[Loc, str] = field(default_factory=dict[Loc, str])
+    # What came there, for the redaction of the record.
+    filled_in: dict[Loc, tuple[FilledIn, ...]] = field(default_factory=dict[Loc, tuple[FilledIn, ...]])
 
     def resolve(self, value: Any, loc: Loc = ()) -> Any:
         if loc in self.untouched:
@@ -94,7 +96,7 @@ class Interpolation:
             reason = error.reason
         else:
             self.substituted[loc] = _unfilled(text)
-            return content
+            return self._remembered(content, loc)
         # A path that was filled in is not repeated: what a variable holds may be a secret.
         shown_path = "" if loc in self.substituted else f"Looked for {self.folder / path}."
         self._fail(loc, f"the file cannot be used: {reason}", shown_path)
@@ -161,7 +163,7 @@ class Interpolation:
             self._fail(loc, "secrets are not read here", "", SETUP_SECRET)
             return ""
         try:
-            return read(self.secrets)
+            return self._remembered(read(self.secrets), loc)
         except SetupError as error:
             message, hint = error.message, error.hint
             hint = hint if not hint or hint.endswith(".") else f"{hint}."
@@ -189,12 +191,12 @@ class Interpolation:
         name, default = found[1], cast("str | None", found[2])
         value = self.environ.get(name)
         if default is not None:
-            return value or default
+            return self._remembered(value or default, loc, name)
         if value is None:
             hint = f"Set the environment variable {name}, or write ${{{name}:-default}}."
             self._fail(loc, f"the variable {name} is not set", hint)
             return ""
-        return value
+        return self._remembered(value, loc, name)
 
     def _input(self, input_id: str, loc: Loc) -> str:
         """VS Code asks the person for it; we take it from the environment."""
@@ -202,13 +204,17 @@ class Interpolation:
         variable = variable_of_input(input_id)
         value = self.environ.get(variable) or asked.default
         if value is not None:
-            return value
+            return self._remembered(value, loc, variable)
         about = " ".join(asked.description.split())[:_MAX_ABOUT_CHARS]
         hint = f"Set the environment variable {variable}" + (
             f" ({about})." if about.isprintable() and about else "."
         )
         self._fail(loc, "this is an input that VS Code asks a person for", hint)
         return ""
+
+    def _remembered(self, value: str, loc: Loc, variable: str | None = None) -> str:
+        self.filled_in[loc] = (*self.filled_in.get(loc, ()), FilledIn(Secret(value), variable))
+        return value
 
     def _fail(self, loc: Loc, message: str, hint: str, code: ErrorCode = SETUP_CONFIG) -> None:
         problem = ConfigProblem(self.path_of(loc), message, hint, code)

@@ -4,7 +4,7 @@ A spec remembers which of its texts were filled in from a variable or a file, an
 a variable holds may be a secret wherever it stands, so it is the written form that a dump shows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from inspect import cleandoc
@@ -15,6 +15,7 @@ from callgate.config.reading.kind import Found, KeyTable, Kind, Schema
 from callgate.config.reading.kinds import kind_of
 from callgate.config.reading.markers import NOTHING, WrittenKey, spec_key
 from callgate.config.reading.mistakes import INVALID, InvalidSpecError, Mistake, RefusedValueError
+from callgate.config.secret import FilledIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Spec(KeyTable):
     _by_key: ClassVar[Mapping[str, SpecKey]] = {}
     _shows: ClassVar[Mapping[str, str]] = {}  # the methods that do
     _written: dict[Loc, str]
+    _filled_in: tuple[FilledIn, ...]
     _given: frozenset[str]
 
     def __init_subclass__(cls) -> None:
@@ -92,6 +94,7 @@ class Spec(KeyTable):
         before = len(found)
         values = vars(self)
         values["_written"] = {}
+        values["_filled_in"] = ()
         values["_given"] = frozenset(table)
         for name, one in self.spec_keys.items():
             if one.key in table:
@@ -178,9 +181,15 @@ class Spec(KeyTable):
             schema["description"] = cleandoc(cls.__doc__)
         return dict(sorted(schema.items()))
 
-    def remember_written(self, written: Mapping[Loc, str]) -> None:
+    def remember_written(self, written: Mapping[Loc, str], filled_in: Iterable[FilledIn]) -> None:
         """For `parse`, once: frozen means that the operator's values do not change."""
         self._written.update(written)
+        vars(self)["_filled_in"] = tuple(filled_in)
+
+    @property
+    def filled_in(self) -> tuple[FilledIn, ...]:
+        """What variables, files and their kin filled in anywhere in it."""
+        return self._filled_in
 
     def as_written(self, is_effective: bool, *loc: str | int) -> str | None:
         """How the text at `loc` was written, when it was filled in and may be shown only so."""

@@ -62,6 +62,14 @@ class Places:
         return (found.span() for found in self._pattern.finditer(text))
 
 
+def literal(text: str) -> str:
+    """As a part of a pattern, also for `vector_scan` if it is ASCII."""
+    return "".join(
+        char if (char.isascii() and char.isalnum()) or char == "_" else rf"\x{{{ord(char):x}}}"
+        for char in text
+    )
+
+
 def _options(*, never_capture: bool = False) -> Any:
     options = re2.Options()
     options.never_capture = never_capture

@@ -4,10 +4,11 @@
    "***", and so do the cells of a column of that name (`secret_members`, `json_tables`).
 2. In any text: the value that such a name announces (`named_values`, `text_tables`), what looks like a secret
    (`secret_patterns`, `secret_commands`), and a password inside a DSN.
-3. The operator's keys are compared whole, but in any spelling: `home_address` is `homeAddress` too, and not
+3. What is known to be a secret, because the operator configured it, in any text (`known_values`).
+4. The operator's keys are compared whole, but in any spelling: `home_address` is `homeAddress` too, and not
    `old_home_address`. Whatever stands under them goes.
-4. Text in which nothing was found keeps its exact bytes.
-5. Never raises and takes linear time, whatever the caller made up: what cannot be redacted is masked whole.
+5. Text in which nothing was found keeps its exact bytes.
+6. Never raises and takes linear time, whatever the caller made up: what cannot be redacted is masked whole.
 """
 
 import json
@@ -17,9 +18,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from callgate.recorder.redact.dsn import MASK, mask_passwords
+from callgate.recorder.redact.known_values import KnownValues
 from callgate.recorder.redact.named_values import masked, value_spans
 from callgate.recorder.redact.quoted_texts import QuotedTexts
-from callgate.recorder.redact.re2_patterns import Mask, PatternSet, Places
+from callgate.recorder.redact.re2_patterns import Mask, PatternSet, Places, literal
 from callgate.recorder.redact.secret_commands import COMMANDS
 from callgate.recorder.redact.secret_members import DocumentCleaner
 from callgate.recorder.redact.secret_names import STEMS, NameKind, kind_of
@@ -49,7 +51,13 @@ _PLAIN_PATTERN = re.compile(rf"(?:[A-Za-z0-9_@#:,{{}}()|+*?-]|{_CLASS}|\\[dw.-])
 class Redactor:
     """What is looked for; the same for every thread."""
 
-    def __init__(self, extra_keys: Iterable[str] = (), extra_patterns: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        extra_keys: Iterable[str] = (),
+        extra_patterns: Sequence[str] = (),
+        known: KnownValues | None = None,
+    ) -> None:
+        self.known = known if known is not None and known.values else None
         self.keys = frozenset(key for key in extra_keys if key)
         self.patterns = tuple(extra_patterns)
         self._listed = frozenset(map(_plain, self.keys))
@@ -58,10 +66,14 @@ class Redactor:
         forms = (*KINDS, *COMMANDS)
         hints = [STEMS, f"(?i){spelled}" if spelled else STEMS, _DSN, *(kind.hint for kind in forms)]
         hints += map(_hint_of, extra_patterns)
-        hints.append(_ESCAPES if is_ascii else _ANY_ESCAPE)
-        self._hints = PatternSet(hints)
+        speaks_ascii = is_ascii and (self.known is None or self.known.is_ascii)
+        hints.append(_ESCAPES if speaks_ascii else _ANY_ESCAPE)
+        self._known_place = len(hints)  # in that set, of what is known
+        known_hints = [] if self.known is None else [self.known.hint]
+        self._hints = PatternSet([*hints, *known_hints])
         # Ours are known to mean the same to both libraries; of an operator's nobody knows.
-        self._scan = VectorScan(hints) if is_ascii else None
+        known_hints = [] if self.known is None else self.known.hints_of_bytes
+        self._scan = VectorScan([*hints, *known_hints]) if is_ascii else None
         listed = Mask(
             rf"(?i)((?:^|[^a-z0-9]|{_SPELLED_BREAK})(?:{spelled})\\*[\"']?\s*[:=]\s*)"
             r"(?:\\*\"[^\"]*\"?|\\*'[^']*'?|[^\s,;&}\])\"']+)"
@@ -71,17 +83,19 @@ class Redactor:
         ]
         masks += map(Mask, extra_patterns)
         # In the order of the hints; names and DSNs have scans of their own.
-        self._masks: list[Mask | None] = [None, listed if spelled else None, None, *masks, None]
+        self._masks: list[Mask | None] = [None, listed if spelled else None, None, *masks, None, None]
         self._stems = Places(STEMS)
-        self._documents = DocumentCleaner(self._kind_of, self._clean_string)
+        self._documents = DocumentCleaner(self._kind_of, self._clean_string, self._clean_number)
 
     @classmethod
     def of_all(cls, redactors: "Iterable[Redactor]") -> "Redactor":
-        """What is clean for it is clean for each of them: one look instead of many."""
+        """What is clean for it is clean for each of them: one look instead of many. They know the same
+        values."""
         every = tuple(redactors)
         keys = {key for one in every for key in one.keys}
         patterns = dict.fromkeys(pattern for one in every for pattern in one.patterns)
-        return cls(keys, tuple(patterns))
+        known = next((one.known for one in every if one.known is not None), None)
+        return cls(keys, tuple(patterns), known)
 
     def is_clean(self, text: bytes) -> bool:
         """Cheap (0.2 or 1.5 ns a byte), never wrong towards "yes"; over many texts and raw JSON at once."""
@@ -120,6 +134,9 @@ class Redactor:
         found = self._hints.found(raw)
         if not found:
             return text
+        if self.known is not None and found[-1] == self._known_place:
+            raw = self.known.without(raw)  # whole, before anything takes a part of one
+            text = raw.decode(errors="surrogatepass")
         if "'" in text or '"' in text:
             raw = quoted.clean(text).encode(errors="surrogatepass")
         # Forms first: a private key goes on over lines, a value behind a name may end with its own.
@@ -150,12 +167,20 @@ class Redactor:
         raw = text.encode(errors="surrogatepass")
         if self.is_clean(raw):
             return text
+        if self.known is not None and (told := self.known.without(raw)) is not raw:
+            raw, text = told, told.decode(errors="surrogatepass")
         try:
             return msgspec.json.encode(self._documents.clean(msgspec.json.decode(raw))).decode()
         except (msgspec.ValidationError, RecursionError):
             return MASK  # it is JSON, only not for our parser (a huge number, deep nesting)
         except msgspec.DecodeError:
             return self.text(text)
+
+    def _clean_number(self, number: int) -> int | str:
+        if self.known is None:
+            return number
+        spelled = str(number)
+        return number if self.known.without_text(spelled) == spelled else MASK
 
 
 class MaskAll(Redactor):
@@ -201,8 +226,4 @@ def _plain(key: str) -> str:
 def _spellings(key: str) -> tuple[str, ...]:
     """As patterns: with anything between its words, and as JSON writes it."""
     words = [word for word in re.split(r"[ _.-]", "_".join(_WORDS.findall(key))) if word]
-    return ("[ _.-]*".join(map(_quoted, words)), _quoted(json.dumps(key, ensure_ascii=False)[1:-1]))
-
-
-def _quoted(text: str) -> str:
-    return "".join(char if char.isalnum() or char == "_" else rf"\x{{{ord(char):x}}}" for char in text)
+    return ("[ _.-]*".join(map(literal, words)), literal(json.dumps(key, ensure_ascii=False)[1:-1]))

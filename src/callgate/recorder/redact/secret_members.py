@@ -1,4 +1,4 @@
-"""Secrets in a JSON document, by the names of its members; texts in it are another's (`clean_text`).
+"""Secrets in a JSON document, by the names of its members; texts and numbers in it are another's business.
 
 `{"password": "x"}`, `{"name": "password", "value": "x"}`, `["--password", "x"]`, tables with such a column,
 and schemas: what a schema says of a password stays, what it gives as its default or example does not.
@@ -39,9 +39,12 @@ _MAX_KEY_CHARS = 100
 
 
 class DocumentCleaner:
-    def __init__(self, kind_of: KindOf, clean_text: Callable[[str], str]) -> None:
+    def __init__(
+        self, kind_of: KindOf, clean_text: Callable[[str], str], clean_number: Callable[[int], int | str]
+    ) -> None:
         self._kind_of = kind_of
         self._clean_text = clean_text
+        self._clean_number = clean_number
         # What is known of a key: rows repeat theirs, and to look costs more than all the rest.
         self._keys: dict[str, tuple[NameKind | None, str]] = {}
 
@@ -50,7 +53,9 @@ class DocumentCleaner:
             return self._object(cast(dict[str, Any], value))
         if isinstance(value, list):
             return self._array(cast(list[Any], value))
-        return self._clean_text(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return self._clean_text(value)
+        return self._clean_number(value) if type(value) is int else value
 
     def _object(self, value: dict[str, Any]) -> dict[str, Any]:
         members = self._with_masked_value(with_masked_columns(value, self._kind_of, self._hidden))

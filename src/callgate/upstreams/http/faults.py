@@ -111,7 +111,7 @@ def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:
 
 def _error_message(body: bytes, hide: Hide) -> str:
     fault = read_if_readable(_fault_decoder, body)
-    return "" if fault is None else hide(fault.error.message[:MAX_SHOWN_CHARS])
+    return "" if fault is None else hide(fault.error.message)[:MAX_SHOWN_CHARS]
 
 
 def _phrase(status: int) -> str:

@@ -104,7 +104,10 @@ class _Passwords:
         async with self._lock:
             if self._password is None or time.monotonic() >= self._good_until:
                 asked_mono = time.monotonic()
-                self._password = await self._asked(address.password_command)
+                password = await self._asked(address.password_command)
+                if address.learn_password is not None:
+                    await address.learn_password(password)
+                self._password = password
                 self._good_until = asked_mono + address.password_ttl_s * _USED_SHARE
         return replace(address, password=self._password)
 
