@@ -16,6 +16,7 @@ from callgate.wire.revisions import (
 )
 
 _RAW = msgspec.Raw()
+_BACKSLASH = ord("\\")
 # `_meta` is for a few small things about a request; it is read several times on the way.
 _MAX_META_BYTES = 64 * 1024
 # To replace one member of an object all others become objects of ours: a million of them took seconds. These
@@ -138,8 +139,8 @@ class Renaming(msgspec.Struct, frozen=True, gc=False):
     def of(self, params: bytes) -> bytes:
         """As `with_member`. `params` were read to ask for that name: where "name" is certain to come once, as
         with most clients, it is this member, and all others keep their bytes unread."""
-        # `in` takes three times as long as `find`.
-        if len(params) <= _MAX_OTHER_BYTES and params.count(b'"name"') == 1 and params.find(b"\\u") < 0:
+        may_be_spelled = _BACKSLASH in params and params.find(b"\\u") >= 0
+        if len(params) <= _MAX_OTHER_BYTES and params.count(b'"name"') == 1 and not may_be_spelled:
             before, member, behind = params.partition(self.member)
             if member:
                 return before + self.new_member + behind
