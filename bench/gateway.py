@@ -71,6 +71,7 @@ def line_up(stack: ExitStack, cores: Cores, options: argparse.Namespace) -> Fiel
     if options.versus is not None:
         other = stack.enter_context(callgate(cores, upstream, state / "other", source=options.versus))
         taking_part.targets += [other.over_http("versus, HTTP"), other.over_stdio("versus, stdio")]
+        taking_part.targets.append(other.aggregate("versus, aggregate /mcp"))
     if taking_part.fastmcp is not None:
         taking_part.targets.append(taking_part.fastmcp)
     return taking_part
