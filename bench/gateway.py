@@ -71,6 +71,7 @@ def line_up(stack: ExitStack, cores: Cores, options: argparse.Namespace) -> Fiel
     if options.versus is not None:
         other = stack.enter_context(callgate(cores, upstream, state / "other", source=options.versus))
         taking_part.targets += [other.over_http("versus, HTTP"), other.over_stdio("versus, stdio")]
+        taking_part.targets.append(other.aggregate("versus, aggregate /mcp"))
     if taking_part.fastmcp is not None:
         taking_part.targets.append(taking_part.fastmcp)
     return taking_part
@@ -103,7 +104,8 @@ def ratio(ours: list[Sample], theirs: list[Sample]) -> float | None:
 HEAD = "req/s | CPU µs/req | p50 ms | p99 ms | p50 over direct, ms | of nginx | × FastMCP |"
 FOOT = """Every reply was verified. nginx was measured before and after in each round; ratios are medians of
 each round's own ratio. CPU is user and system time of the target's whole process tree (a stdio upstream is
-part of it) until it is idle again after the last reply, so that recording that lags behind is counted too.
+part of it) until it is idle again after the last reply, so that recording that lags behind is counted too
+(what follows the last reply is divided by all calls, those of the warm-up too).
 FastMCP runs at the best setting that was found (bench/_fastmcp_proxy.py). Callgate records with
 sync = "reply" where nothing else is said. The least gateway in Python (bench/_sketch.py) only passes messages
 on."""

@@ -1,11 +1,15 @@
 """JSON that is made to cost: nested, wide, repeated. Work is bounded by memory, never by time."""
 
+import json
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from examples import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from callgate.model.errors import CallerError
 from callgate.wire.connection.conversation import Conversation, IncomingRequest, Refuse
@@ -15,7 +19,7 @@ from callgate.wire.connection.progress_token import put_ours, token_of
 from callgate.wire.connection.request_table import RequestTable
 from callgate.wire.eras.envelopes import legacy_envelope, read_initialize, read_modern
 from callgate.wire.json_rpc import MAX_BATCH, MAX_ID_BYTES, Request, Unreadable, decode, decode_batch
-from callgate.wire.params import call_params, peek, with_member, with_name
+from callgate.wire.params import call_params, members_decoder, peek, renaming, with_member
 
 WIDE = b",".join(b'"%x":0' % number for number in range(300_000))  # 3.2 MB
 
@@ -146,30 +150,61 @@ def test_of_a_member_that_comes_twice_the_last_is_judged_and_it_alone_is_passed_
     params = b'{"name":"harmless","name":"other"}'
     assert bytes(peek(params).name) == b'"other"'
     assert with_member(params, "name", b'"native"') == b'{"name":"native"}'
-    assert with_name(params, b'"native"') == b'{"name":"native"}'
+    assert renaming("other", "native").of(params) == b'{"name":"native"}'
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "name"),
     [
-        b'{"name":"a"}',
-        b'{"name":"a","arguments":{"name":"b","text":"\\n"}}',
-        b'{"name":"a","arguments":{"text":"\\n"}}',
-        b'{"name":"a","na\\u006de":"b"}',
-        b'{"name":"a\\"b","arguments":{}}',
-        b'{"name":"a\\\\","arguments":{}}',
-        b'{"name":"a\\u0022","arguments":{}}',
-        b'{"arguments":{},"name":"a"}',
-        b'{"name":1}',
-        b'{"name":"","_meta":{"x":1}}',
-        b"",
+        (b'{"name":"a"}', "a"),
+        (b'{"name":"a","arguments":{"name":"b","text":"\\n"}}', "a"),
+        (b'{"name":"a","arguments":{"text":"\\n"}}', "a"),
+        (b'{"name":"a","na\\u006de":"b"}', "b"),
+        (b'{"name":"a\\"b","arguments":{}}', 'a"b'),
+        (b'{"name":"a\\\\","arguments":{}}', "a\\"),
+        (b'{"name":"a\\u0022","arguments":{}}', 'a"'),
+        (b'{"arguments":{},"name":"a"}', "a"),
+        (b'{"name":"","_meta":{"x":1}}', ""),
     ],
 )
-def test_a_name_is_replaced_as_any_member_whatever_stands_around_it(params: bytes) -> None:
-    assert with_name(params, b'"native"') == with_member(params, "name", b'"native"')
-    read = call_params(with_name(params, b'"native"'))
+def test_a_name_is_replaced_as_any_member_whatever_stands_around_it(params: bytes, name: str) -> None:
+    read = call_params(params)
+    assert read is not None
+    assert read.name == name
+    renamed = renaming(name, "native").of(params)
+    assert renamed == with_member(params, "name", b'"native"')
+    read = call_params(renamed)
     assert read is not None
     assert read.name == "native"
+
+
+_KEYS = ['"name"', '"na\\u006de"', '"x"', '"_meta"', '"arguments"', '"a\\"name"']
+_VALUES = [
+    '"a"', '"\\u0061"', '"name"', '"name\\""', '"\\"name"', '"b"', "7", '{"name":"a"}', '["name","a"]',
+    '"\\\\"', '{"x":{"name" : "a"}}',
+]  # fmt: skip
+_MEMBERS = st.builds(
+    "".join,
+    st.tuples(st.sampled_from(_KEYS), st.sampled_from([":", " :", ": "]), st.sampled_from(_VALUES)),
+)
+
+
+@given(st.lists(_MEMBERS, max_size=3), st.lists(_MEMBERS, max_size=3))
+@settings(max_examples=examples(500))
+def test_of_whatever_stands_in_params_only_the_name_is_replaced(before: list[str], behind: list[str]) -> None:
+    params = "{" + ",".join([*before, '"name":"a"', *behind]) + "}"
+    read = call_params(params.encode())
+    if read is None:
+        return  # another "name" behind it is no text
+    renamed = renaming(read.name, "native").of(params.encode())
+    whole = with_member(params.encode(), "name", b'"native"')
+    assert members_decoder.decode(renamed) == members_decoder.decode(whole)
+    assert [key for key, _ in json.loads(renamed, object_pairs_hook=list)].count("name") == 1
+
+
+@pytest.mark.parametrize("params", [b'{"name":1}', b""])
+def test_a_name_is_put_where_there_was_none(params: bytes) -> None:
+    assert renaming("a", "native").of(params) == b'{"name":"native"}'
 
 
 def test_what_is_held_while_the_handshake_is_answered_has_a_limit() -> None:

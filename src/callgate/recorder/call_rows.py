@@ -31,7 +31,6 @@ _ANSWERED, _UPSTREAM = Outcome.ANSWERED, EndedBy.UPSTREAM
 _encode = msgspec.json.Encoder().encode
 _NAME = b'{"name":"'  # as most clients begin
 _NAME_AT = len(_NAME)
-_NO_FACTS = (None,) * 7  # of a statement
 
 
 # A call as it was added, its bodies in the place of their lengths, and texts as bytes.
@@ -41,14 +40,41 @@ _Added = tuple[
 ]  # fmt: skip
 
 
+class _Renamed(msgspec.Struct, frozen=True, gc=False):
+    """How requests begin that a client sent with one name, and their server got with another (rule 5)."""
+
+    begin: bytes = b""
+    sent_begin: bytes = b""
+    # The same for `CallShape`: None where nothing was renamed.
+    cut: int | None = None
+    sent: str | None = None
+
+
+_AS_IT_IS = _Renamed()
+
+
+def _renamed(params: bytes, sent: bytes) -> _Renamed | None:
+    """None: more than the name differs, or it is not where most clients write it."""
+    cut, sent_cut = params.find(b'"', _NAME_AT) + 1, sent.find(b'"', _NAME_AT) + 1
+    begin, sent_begin = params[:cut], sent[:sent_cut]
+    if (
+        params[cut:] != sent[sent_cut:]
+        or not (begin.startswith(_NAME) and sent_begin.startswith(_NAME))
+        or not (begin + sent_begin).isascii()
+    ):
+        return None
+    return _Renamed(begin, sent_begin, cut, sent_begin.decode())
+
+
 class Calls:
     """The ordinary calls of one group, in their order."""
 
-    __slots__ = ("_calls", "_places", "_shapes", "first_seq")
+    __slots__ = ("_calls", "_places", "_renamed", "_shapes", "first_seq")
 
     def __init__(self) -> None:
         self._shapes: list[CallShape] = []
         self._places: dict[tuple[Any, ...], int] = {}  # of shapes, by what they are made of
+        self._renamed: dict[str | None, _Renamed] = {}  # how the requests of a tool begin, by its name
         self._calls: list[_Added] = []
         self.first_seq = 0  # see Sequence
 
@@ -83,18 +109,36 @@ class Calls:
             or not (reply.isascii() or valid_utf8(reply) is reply)
         ):
             return False
+        tool_name, renamed, sent_body = exchange.tool_name, _AS_IT_IS, None
+        if sent is not params and sent != params:
+            known = self._renamed.get(tool_name)
+            if (
+                known is None
+                or not (  # as `_renamed` would find
+                    params.startswith(known.begin) and sent == known.sent_begin + params[known.cut :]
+                )
+            ):
+                known = _renamed(params, sent)
+                if known is not None:
+                    self._renamed[tool_name] = known
+            if known is None:
+                sent_body = sent
+            else:
+                renamed = known
         key: tuple[Any, ...] = (
             exchange.sender,
             exchange.server_name,
             arrival.method,
             arrival.client,
             hop.upstream,
-            exchange.tool_name,
+            tool_name,
             exchange.annotations,
             session.principal.name,
             exchange.via,
             hop.server_version,
             hop.server_protocol,
+            renamed.sent,
+            renamed.cut,
         )
         facts, sql, rows = hop.facts, None, None
         if facts is not None:
@@ -110,18 +154,6 @@ class Calls:
                 facts.tables,
                 facts.truncated,
             )
-        sent_body = None
-        if sent is not params and sent != params:
-            cut, start = params.find(b'"', _NAME_AT) + 1, sent[: sent.find(b'"', _NAME_AT) + 1]
-            if (
-                params[cut:] == sent[len(start) :]
-                and params.startswith(_NAME)
-                and start.startswith(_NAME)
-                and (params[:cut] + start).isascii()
-            ):
-                key += (() if facts is not None else _NO_FACTS) + (start.decode(), cut)  # rule 5
-            else:
-                sent_body = sent
         place = self._places.get(key)
         if place is None:
             is_notice = arrival.method.startswith("notifications/")
@@ -232,7 +264,12 @@ def _texts(bodies: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
 
 
 def _shape(
-    method: str, client: str, server_name: str, tool_name: str | None, annotations: bytes | None, *others: Any
-) -> CallShape:
+    method: str, client: str, server_name: str, tool_name: str | None, annotations: bytes | None,
+    principal: str, via: str | None, server_version: str | None, server_protocol: str | None,
+    sent: str | None, cut: int | None, *facts: Any,
+) -> CallShape:  # fmt: skip
     told = annotations.decode(errors="replace") if annotations else None
-    return CallShape(method, client, server_name, tool_name, told, *others)
+    return CallShape(
+        method, client, server_name, tool_name, told, principal, via, server_version, server_protocol, *facts,
+        sent_start=sent, sent_cut=cut,
+    )  # fmt: skip

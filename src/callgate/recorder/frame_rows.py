@@ -44,13 +44,14 @@ class Framer:
         to shorten, or if there are rows of anything but exchanges."""
         if group.sessions or group.gaps:
             return None
+        count = len(group.calls)
         opened = self._redactor.clean_json(group.opened) if group.opened else None
         events = self._redactor.clean_json(group.events) if group.events else None
-        calls = self._redactor.clean_calls_json(group.calls) if group.calls else None
+        calls = self._redactor.clean_calls_json(group.calls) if count else None
         if (
             (group.opened and opened is None)
             or (group.events and events is None)
-            or (group.calls and calls is None)
+            or (count and calls is None)
         ):
             return None
         frames: list[bytearray] = []
@@ -59,7 +60,7 @@ class Framer:
         if events is not None:
             frames.append(self._of_events(EVENTS, len(group.events), *events))
         if calls is not None:
-            frames.append(self._of_events(CALLS, len(group.calls), *calls))
+            frames.append(self._of_events(CALLS, count, *calls))
         return frames
 
     def _of_events(self, kind: bytes, count: int, rows_json: bytes, bodies: Sequence[bytes]) -> bytearray:

@@ -82,13 +82,15 @@ class GroupWriter:
         if begun_mono < self._slow_until_mono or not self._sequence.lock.acquire(blocking=False):
             return False
         try:
-            while taken := self._intake.take_short(min(_GROUP_EVENTS, self._framer.room_rows)):
+            while taken := self._intake.take_short(most := min(_GROUP_EVENTS, self._framer.room_rows)):
                 group = self._rows_of(taken, self._no_losses)
                 self._frames = self._framer.clean_frames_of(group)
                 if self._frames is None:
                     self._no_losses = Losses()  # it may have got some
                     return False
                 self._append(group, self._frames)
+                if len(taken) < most:
+                    break  # those were all
         finally:
             self._sequence.lock.release()
         ended_mono = time.monotonic()

@@ -19,7 +19,7 @@ from callgate.model.offers import Offer, OfferKind, Route
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.territory import Territory, scheme_of
 from callgate.wire.json_rpc import read_if_readable
-from callgate.wire.params import peek, text_of, with_member, with_name
+from callgate.wire.params import peek, renaming, text_of, with_member
 
 # Longer ones are held against no template: there may be a thousand.
 _MAX_URI_CHARS = 16 * 1024
@@ -32,7 +32,7 @@ _EXPRESSION = re.compile(r"(?:\{[^{}]*\})+")
 
 def to_offer(offer: Offer, params: bytes) -> tuple[Route, bytes]:
     """A tool or a prompt."""
-    return offer.route, with_name(params, msgspec.json.encode(offer.route.native_name))
+    return offer.route, renaming(offer.public_name, offer.route.native_name).of(params)
 
 
 def unknown_name(name: str, kind: OfferKind, hint: str) -> CallerError:

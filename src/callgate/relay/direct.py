@@ -21,7 +21,7 @@ from callgate.relay import own_answers
 from callgate.relay.faced_server import FacedServers
 from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
-from callgate.wire.params import members_decoder, name_of, peek, text_of, with_member, with_name
+from callgate.wire.params import members_decoder, name_of, peek, renaming, text_of, with_member
 
 
 class DirectPath:
@@ -90,7 +90,7 @@ class DirectPath:
         param_headers = self._path.admit(exchange, offer)
         # What was judged is what is asked: a second "name" does not get through.
         if self._path.denies or choice is not None or (faces is not None and faces.guards(target)):
-            params = with_name(params, msgspec.json.encode(name))
+            params = renaming(name, name).of(params)
         return self._path.ask(exchange, target, params, asker, tell, param_headers)
 
     def _changes_list(self, target: str, method: str) -> bool:

@@ -33,7 +33,7 @@ from callgate.task_set import TaskSet
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
 from callgate.wire.json_rpc import read_if_readable
 from callgate.wire.param_headers import check_headers, declared_headers, make_headers
-from callgate.wire.params import call_params
+from callgate.wire.params import Renaming, call_params, renaming
 from callgate.wire.trace_context import with_trace, write_traceparent
 
 _NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
@@ -56,7 +56,7 @@ class ToolRoute(msgspec.Struct, frozen=True):
     caller: ToolCaller | None  # None: there is none at the moment
     is_bridged: bool
     annotations: bytes | None  # of the tool
-    native_json: bytes | None  # what the server calls it, where that has to be said again
+    renaming: Renaming | None  # to what the server calls it, where that has to be said again
     until_mono: float  # then the list it comes from is old, or a caller is looked for again
 
 
@@ -234,7 +234,7 @@ class Path:
             caller,
             upstream.bridges(asker.envelope.era),
             offer.annotations,
-            msgspec.json.encode(native) if is_named else None,
+            renaming(tool_name, native) if is_named else None,
             until_mono,
         )
 

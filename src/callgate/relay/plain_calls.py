@@ -43,7 +43,7 @@ from callgate.relay.session_book import SessionBook
 from callgate.wire.eras.faults import URL_ELICITATION_REQUIRED
 from callgate.wire.eras.input_required import says_input_required
 from callgate.wire.eras.result_shape import to_modern
-from callgate.wire.params import call_params, with_name
+from callgate.wire.params import call_params
 
 _log = logging.getLogger(__name__)
 
@@ -113,8 +113,8 @@ class PlainCalls:
             return None
         try:
             params = arrival.params
-            if route.native_json is not None:
-                params = with_name(params, route.native_json)
+            if route.renaming is not None:
+                params = route.renaming.of(params)
             hop = Hop(route.server, "tools/call", params, now_mono)
             exchange = Exchange(
                 arrival.exchange_id or new_exchange_id(now_s),

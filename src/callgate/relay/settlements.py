@@ -48,8 +48,8 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Set
         method == "tools/call"
         and result is not None
         and not result.endswith(b'"isError":false}')
-        and b'"isError"' in result
-        and b"true" in result
+        and result.find(b'"isError"') >= 0  # `in` takes twice as long
+        and result.find(b"true") >= 0
     ):
         return _of_tool_result(result, ended_by, is_ours)
     return Settlement(_ANSWERED, ended_by, result)

@@ -133,7 +133,7 @@ def decode_call(frame: bytes) -> Message | Unreadable:
 
 def result_in(frame: bytes) -> Result | None:
     """As `decode`, for nearly all that servers send: a result, an object. None: `decode` it."""
-    if b'"result"' not in frame:
+    if frame.find(b'"result"') < 0:  # `in` takes twice as long
         return None
     try:
         if not frame.isascii():

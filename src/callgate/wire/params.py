@@ -16,7 +16,7 @@ from callgate.wire.revisions import (
 )
 
 _RAW = msgspec.Raw()
-_NAME = b'{"name":"'
+_BACKSLASH = ord("\\")
 # `_meta` is for a few small things about a request; it is read several times on the way.
 _MAX_META_BYTES = 64 * 1024
 # To replace one member of an object all others become objects of ours: a million of them took seconds. These
@@ -129,18 +129,27 @@ def with_member(params: bytes, key: str, value: bytes) -> bytes:
     return msgspec.json.encode(members)
 
 
-def with_name(params: bytes, name_json: bytes) -> bytes:
-    """As `with_member` of "name". Where it comes first, and is certain to come once, nothing is read."""
-    if (
-        params.startswith(_NAME)
-        and len(params) <= _MAX_OTHER_BYTES
-        and params.count(b'"name"') == 1
-        and b"\\u" not in params
-    ):
-        end = params.find(b'"', len(_NAME))
-        if b"\\" not in params[:end]:
-            return b'{"name":%b%b' % (name_json, params[end + 1 :])
-    return with_member(params, "name", name_json)
+class Renaming(msgspec.Struct, frozen=True, gc=False):
+    """Another name in all requests that ask for something by the same one."""
+
+    name_json: bytes
+    member: bytes
+    new_member: bytes
+
+    def of(self, params: bytes) -> bytes:
+        """As `with_member`. `params` were read to ask for that name: where "name" is certain to come once, as
+        with most clients, it is this member, and all others keep their bytes unread."""
+        may_be_spelled = _BACKSLASH in params and params.find(b"\\u") >= 0
+        if len(params) <= _MAX_OTHER_BYTES and params.count(b'"name"') == 1 and not may_be_spelled:
+            before, member, behind = params.partition(self.member)
+            if member:
+                return before + self.new_member + behind
+        return with_member(params, "name", self.name_json)
+
+
+def renaming(name: str, new_name: str) -> Renaming:
+    name_json, new_json = msgspec.json.encode(name), msgspec.json.encode(new_name)
+    return Renaming(new_json, b'"name":%b' % name_json, b'"name":%b' % new_json)
 
 
 def meta_members(members: Mapping[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:

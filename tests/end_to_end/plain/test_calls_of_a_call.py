@@ -28,7 +28,7 @@ SOURCE = str(Path(callgate.__file__).parent)
 MOST_PLAIN, MOST_PROGRESS, MOST_NEW_HEAD, MOST_GENERAL = 44, 58, 78, 91
 MOST_BRIDGED = {"modern client": 57, "legacy client": 57}
 # Of one group of calls in the recorder: as many whether it has one or hundreds, but for three of each call.
-MOST_OF_GROUP = 46
+MOST_OF_GROUP = 43
 CALLS_OF_ROUND = 500
 # There is one of each for a call; of connections and sessions there are few.
 CALL_TYPES = {

@@ -13,7 +13,7 @@ from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
 from callgate.model.offers import Offer, OfferKind, Route
 from callgate.wire.json_rpc import NOT_READABLE
-from callgate.wire.params import with_member, with_name
+from callgate.wire.params import with_member
 
 NAME: Final = "call_tool"
 # What the tool does is not known before it is named: these are the specification's defaults, said aloud.
@@ -93,7 +93,7 @@ def unwrap(exchange: Exchange, own_names: tuple[str, ...]) -> None:
         raise _wrong("`arguments` must be an object")
     if called.name in own_names:
         raise _wrong(f"{called.name} is a listed tool: call it directly, by its own name")
-    params = with_name(arrival.params, msgspec.json.encode(called.name))
+    params = with_member(arrival.params, "name", msgspec.json.encode(called.name))
     exchange.arrival = msgspec.structs.replace(arrival, params=with_member(params, "arguments", arguments))
     exchange.tool_name, exchange.via = None, NAME
 

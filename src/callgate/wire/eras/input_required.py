@@ -61,7 +61,7 @@ _retry_decoder = msgspec.json.Decoder(_Retry)
 
 def read_input_required(result: bytes) -> InputRequired | None:
     """None for every other result, and for one that only looks like it."""
-    if _MARK not in result:
+    if result.find(_MARK) < 0:
         return None
     required = read_if_readable(_required_decoder, result)
     return required if required is not None and required.resultType == _MARK.decode() else None
@@ -69,7 +69,7 @@ def read_input_required(result: bytes) -> InputRequired | None:
 
 def says_input_required(result: bytes) -> bool:
     """Whether it is meant as one, however malformed."""
-    if _MARK not in result:
+    if result.find(_MARK) < 0:
         return False
     members = read_if_readable(members_decoder, result) or {}
     return bytes(members.get("resultType", b"")) == b'"%b"' % _MARK
@@ -101,7 +101,7 @@ def first_params(params: bytes) -> bytes:
 
 def read_retry(params: bytes) -> Retry | None:
     """None when this is no retry, or its state no string: then it is nothing that we ever gave out."""
-    if b"requestState" not in params:
+    if params.find(b"requestState") < 0:
         return None
     try:
         retry = _retry_decoder.decode(params)

@@ -72,7 +72,7 @@ def without_other_era(result: bytes, method: str, era: Era) -> bytes:
     The tools in a list are each for `definition_across`.
     """
     is_legacy = era is Era.LEGACY
-    if not is_legacy and _ESCAPE not in result and _LEGACY_MARK not in result:
+    if not is_legacy and result.find(_ESCAPE) < 0 and result.find(_LEGACY_MARK) < 0:
         return result
     try:
         members = members_decoder.decode(result)
