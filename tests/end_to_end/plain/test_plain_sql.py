@@ -18,6 +18,7 @@ import duckdb
 import pytest
 from databases.database import Database
 from edge.http_probe import Answer
+from end_to_end.plain.test_calls_of_a_call import functions_called
 from end_to_end.plain.test_plain_path import LEGACY, MODERN, Speaker
 from waiting import until
 
@@ -48,6 +49,8 @@ QUERIES: list[Any] = [
     None,
     [],
 ]
+# Of a warm one, at /mcp, with `sync = "reply"`; without those that write its group to the journal.
+MOST_PLAIN_READ = 88
 # All that is said of a call, but for times and ids.
 ROWS = """
     SELECT e.client LIKE '%-plain', split_part(e.client, '-', 1), e.method, e.server_name, e.server_version,
@@ -250,6 +253,12 @@ async def test_a_client_that_hangs_up_ends_a_read_without_a_task(
         await speaker.probe.hang_up()
         await until(lambda: is_running(0))
         assert [source.is_busy() for source in gateway.upstreams.sql_servers] == [False]
+
+
+async def test_a_read_without_a_task_goes_through_few_functions(tmp_path: Path, mariadb_goods: str) -> None:
+    async with gateway_with_goods(tmp_path, mariadb_goods) as (_, port):
+        called = await functions_called(port, {"name": "goods__query", "arguments": READ})
+    assert len(called) <= MOST_PLAIN_READ, "\n".join([f"{len(called)} of {MOST_PLAIN_READ}:", *called])
 
 
 async def test_a_read_without_a_task_leaves_nothing_for_the_collector(
