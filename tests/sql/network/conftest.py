@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict, Unpack
@@ -16,6 +16,7 @@ from waiting import until
 
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.driver import NetworkDriver
+from callgate.sql.drivers.network.plain_reads import PlainReadDriver
 from callgate.sql.engines.engine import find_engine
 from callgate.sql.engines.mysql.driver.driver import mysql_driver
 from callgate.sql.engines.postgres.driver.driver import postgres_driver
@@ -159,6 +160,30 @@ def _opener(server: Database) -> Opener:
 @pytest.fixture(params=["mariadb", "postgres"])
 def either(request: pytest.FixtureRequest) -> Opener:
     return _opener(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(params=["awaited", "begun"])
+def how_reads_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run` of a driver that can do without a task for a plain read: with one, or without."""
+    if request.param == "begun":
+        monkeypatch.setattr(PlainReadDriver, "run", run_begun, raising=False)
+
+
+async def run_begun(
+    driver: PlainReadDriver[Any], statements: Sequence[Statement]
+) -> tuple[StatementResult, ...]:
+    told: asyncio.Future[StatementResult | None] = asyncio.get_running_loop().create_future()
+    read = driver.begin(statements[0], told.set_result) if len(statements) == 1 else None
+    if read is None:
+        return await NetworkDriver.run(driver, statements)
+    try:
+        result = await told
+    except asyncio.CancelledError:
+        read.cancel()
+        raise
+    results = await read.rest()
+    assert result is None or results == (result,)
+    return results
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 No engine is known here. Rows are already faithful JSON values (see `results.cells`) and already limited.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -27,6 +27,7 @@ class StatementResult(msgspec.Struct, frozen=True):
     elapsed_ms: float
     truncated: bool = False  # exact: there was at least one more row
     is_write: bool = False
+    has_large_numbers: bool = True  # whether an integer may be beyond 2^53; False: the driver knows of none
     note: str = ""  # what its reader should know of where the rows come from
 
 
@@ -36,6 +37,27 @@ class LimitedDriver(Protocol):
 
     def limit_connections(self, most: int) -> None:
         """From now on. What is in use beyond it is closed once it is free."""
+        ...
+
+
+class BegunRead(Protocol):
+    """A plain read that was sent and is awaited by no task."""
+
+    async def rest(self) -> tuple[StatementResult, ...]:
+        """As `Driver.run`: its result; where None was told, what is left to be done for it comes first."""
+        ...
+
+    def cancel(self) -> None:
+        """Nobody wants it any longer: it is stopped at the database, and nothing is told."""
+        ...
+
+
+@runtime_checkable
+class PlainReader(Protocol):
+    """A driver that can do without a task for a statement that the guard called a plain read."""
+
+    def begin(self, statement: Statement, told: Callable[[StatementResult | None], None]) -> BegunRead | None:
+        """None: nothing was sent, `run` it. `told` hears once, later: the result; None: await `rest`."""
         ...
 
 

@@ -6,7 +6,6 @@ An integer beyond ±2^53 is a string there: most readers of JSON keep numbers as
 """
 
 from collections.abc import Sequence
-from copy import copy
 
 import msgspec
 from msgspec.structs import replace
@@ -53,23 +52,28 @@ class _Entry(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
 def answer_results(
     results: Sequence[StatementResult], response_format: str, policy: Policy, note: str = ""
-) -> tuple[bytes, tuple[StatementResult, ...]]:
+) -> tuple[bytes, list[StatementResult]]:
     """The raw result object, and the results as they were cut to fit it."""
     # All rows are written at once: they are most of the work, and few results have to be cut.
-    written = [_encode(result.rows) for result in results]
-    if any(_MANY_DIGITS in raw.translate(_DIGITS_ALIKE) for raw in written):
-        results = [_with_exact_integers(result) for result in results]
-        written = [_encode(result.rows) for result in results]
+    exact: list[StatementResult] = []
+    written: list[bytes] = []
+    for result in results:
+        raw = _encode(result.rows)
+        if result.has_large_numbers and _MANY_DIGITS in raw.translate(_DIGITS_ALIKE):
+            result = _with_exact_integers(result)
+            raw = _encode(result.rows)
+        exact.append(result)
+        written.append(raw)
     if response_format == "json":
-        at_most = [len(raw) for raw in written]  # bytes are never fewer than characters
-        fitted = fit_rows(results, policy.limits, at_most, lambda number: _json_sizes(results[number]))
-        structured = _structured(fitted, _as_fitted(written, results, fitted), policy, note)
+        at_most = list(map(len, written))  # bytes are never fewer than characters
+        fitted = fit_rows(exact, policy.limits, at_most, lambda number: _json_sizes(exact[number]))
+        structured = _structured(fitted, _as_fitted(written, exact, fitted), policy, note)
         text = structured.decode()
     else:
-        lines = [row_lines(result.rows) for result in results]
+        lines = [row_lines(result.rows) for result in exact]
         sizes = [[len(line) + 1 for line in of_result] for of_result in lines]
-        fitted = fit_rows(results, policy.limits, list(map(sum, sizes)), sizes.__getitem__)
-        structured = _structured(fitted, _as_fitted(written, results, fitted), policy, note)
+        fitted = fit_rows(exact, policy.limits, list(map(sum, sizes)), sizes.__getitem__)
+        structured = _structured(fitted, _as_fitted(written, exact, fitted), policy, note)
         text = "\n\n".join(filter(None, (_markdown(fitted, lines, policy), note)))
     return _encode(_Result([_Text(text)], msgspec.Raw(structured))), fitted
 
@@ -95,9 +99,11 @@ def _json_sizes(result: StatementResult) -> list[int]:
 
 
 def _as_fitted(
-    written: Sequence[bytes], results: Sequence[StatementResult], fitted: Sequence[StatementResult]
+    written: list[bytes], results: list[StatementResult], fitted: list[StatementResult]
 ) -> list[bytes]:
     """Each result's rows as JSON, without those that did not fit."""
+    if fitted is results:
+        return written
     return [
         raw if kept is result else _encode(kept.rows)
         for raw, result, kept in zip(written, results, fitted, strict=True)
@@ -107,12 +113,10 @@ def _as_fitted(
 def _structured(
     results: Sequence[StatementResult], written: Sequence[bytes], policy: Policy, note: str
 ) -> bytes:
-    entries = [_entry(result, raw, policy) for result, raw in zip(results, written, strict=True)]
-    last = entries[-1]
-    if len(entries) > 1:
-        last = copy(last)
-        last.statements = entries
-        for entry, result in zip(entries, results, strict=True):
+    last = _entry(results[-1], written[-1], policy)
+    if len(results) > 1:
+        last.statements = [_entry(result, raw, policy) for result, raw in zip(results, written, strict=True)]
+        for entry, result in zip(last.statements, results, strict=True):
             entry.statement_type = result.statement_type
     if note:
         last.message = f"{last.message} {note}".lstrip()
@@ -126,7 +130,7 @@ def _entry(result: StatementResult, written: bytes, policy: Policy) -> _Entry:
         row_count=result.row_count,
         execution_time=result.elapsed_ms,
         truncated=result.truncated,
-        message=truncation_message(result, policy.limits),
+        message=truncation_message(result, policy.limits) if result.truncated else "",
     )
 
 

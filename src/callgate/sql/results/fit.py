@@ -12,12 +12,12 @@ _RESERVE_CHARS = 600
 
 
 def fit_rows(
-    results: Sequence[StatementResult],
+    results: list[StatementResult],
     limits: Limits,
     at_most: Sequence[int],
     row_sizes: Callable[[int], Sequence[int]],
-) -> tuple[StatementResult, ...]:
-    """The results, cut so that their rows fit the limit together.
+) -> list[StatementResult]:
+    """The results, cut so that their rows fit the limit together; the very list where nothing is cut.
 
     `at_most`: for each result, characters that its rows do not exceed; where that is enough to see that all
     of them fit, they are not counted. `row_sizes` tells the characters of each row of the result with that
@@ -25,7 +25,7 @@ def fit_rows(
     """
     left = max(limits.character_limit - _RESERVE_CHARS, 0)
     if sum(map(_overhead, results)) + sum(at_most) <= left:
-        return tuple(results)
+        return results
     fitted: list[StatementResult] = []
     for number, result in enumerate(results):
         left -= _overhead(result)
@@ -41,12 +41,15 @@ def fit_rows(
             fitted.append(replace(result, rows=result.rows[:kept], row_count=count, truncated=True))
         else:
             fitted.append(result)
-    return tuple(fitted)
+    return fitted
 
 
 def _overhead(result: StatementResult) -> int:
     """Column names, their types, punctuation and the line with the count."""
-    return 120 + sum([len(column.name) + len(column.type) + 24 for column in result.columns])
+    size = 120
+    for column in result.columns:
+        size += len(column.name) + len(column.type) + 24
+    return size
 
 
 def truncation_message(result: StatementResult, limits: Limits) -> str:

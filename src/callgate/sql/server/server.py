@@ -5,8 +5,7 @@ isError, its code and what to do instead; only what never reached a statement ra
 templates and completions come from the schema_reader.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from callgate.model.errors import CallerError, CallgateError, SourceError
 from callgate.model.exchange import Hop
 from callgate.model.health import Health, State
 from callgate.model.near_miss import did_you_mean_one_of
-from callgate.model.reply import Notice, Reply, Tell
+from callgate.model.reply import Reply, Tell
 from callgate.ports.source_schema import SourceSchema
 from callgate.ports.upstream import Asker, CallListener
 from callgate.sql.drivers.driver import Driver, LimitedDriver
@@ -28,6 +27,7 @@ from callgate.sql.results.answer import answer_error
 from callgate.sql.schema.queries import SchemaQueries
 from callgate.sql.schema.reader import SchemaReader
 from callgate.sql.server.arguments import Parameter, read_arguments, read_params
+from callgate.sql.server.begun_calls import BegunPlainRead, BegunSourceCall, SourceToolCaller
 from callgate.sql.server.completion import complete
 from callgate.sql.server.custom_tools import CustomTool, PreparedTool
 from callgate.sql.server.explain_tool import ExplainTool
@@ -36,59 +36,9 @@ from callgate.sql.server.resources import Resources
 from callgate.sql.server.schema_view import SchemaView
 from callgate.sql.server.search_objects import SearchTool
 from callgate.sql.server.stateless import StatelessUpstream
-from callgate.sql.server.statement_runner import StatementRunner
+from callgate.sql.server.statement_runner import JudgedRequest, StatementRunner
 from callgate.sql.server.tool import QueryTool
 from callgate.sql.settings import SourceSettings
-
-# Told instead of an answer, so that the relay goes on, which sees the error where bugs become answers.
-_FAILED = Notice("notifications/message", b"{}")
-_NONE = Reply()  # the listener was told
-
-
-# Tool calls that the relay need not wait for: a task each, which tells a listener the answer. The task is
-# there because drivers wait in coroutines. It replaces the coroutines from the HTTP endpoint to here, which
-# cost more than the statement (`relay.plain_calls`).
-class SourceToolCaller:
-    """Calls of one tool of a source. Implements `ports.ToolCaller`."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Callable[[Hop], Awaitable[bytes]]) -> None:
-        """`call`: the raw result of a call. Raises `CallgateError`."""
-        self._call = call
-
-    def begin(self, hop: Hop, listener: CallListener) -> "BegunSourceCall":
-        return BegunSourceCall(self._call, hop, listener)
-
-
-class BegunSourceCall:
-    """One of them, under way. Implements `ports.BegunCall`."""
-
-    __slots__ = ("_listener", "_task")
-
-    def __init__(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop, listener: CallListener) -> None:
-        self._listener = listener
-        self._task = asyncio.get_running_loop().create_task(self._answer(call, hop))
-
-    async def _answer(self, call: Callable[[Hop], Awaitable[bytes]], hop: Hop) -> Reply:
-        listener = self._listener
-        try:
-            reply = Reply(result=await call(hop))
-        except CallgateError as error:
-            listener(error)
-            return _NONE
-        except Exception:
-            listener(_FAILED)
-            raise
-        listener(reply)
-        return reply
-
-    async def go_on(self, tell: Tell) -> Reply:
-        """Raises the bug, after one."""
-        return await self._task
-
-    def cancel(self) -> None:
-        self._task.cancel()
 
 
 class SqlServer(StatelessUpstream):
@@ -102,12 +52,14 @@ class SqlServer(StatelessUpstream):
     ) -> None:
         self._source_id = settings.source_id
         self._under_way = 0
+        self._plain_reads: set[BegunPlainRead] = set()
         self._policy = policy
         self._driver = driver
         self._schema_reader = schema_reader = SchemaReader(driver, policy, schema_queries)
         self._runner = StatementRunner(settings.source_id, policy, driver, schema_reader)
+        self._query_tool = QueryTool(self._runner)
         offered: list[_OfferedTool] = [
-            QueryTool(self._runner),
+            self._query_tool,
             ExplainTool(self._runner),
             SearchTool(policy, schema_reader),
             *(CustomTool(tool, self._runner) for tool in tools),
@@ -167,7 +119,22 @@ class SqlServer(StatelessUpstream):
 
     def tool_caller(self, native_name: str, asker: Asker) -> SourceToolCaller | None:
         """Implements `ports.PlainUpstream`."""
-        return SourceToolCaller(self._begun) if native_name in self._tools else None
+        return SourceToolCaller(self) if native_name in self._tools else None
+
+    def begin(self, hop: Hop, listener: CallListener) -> BegunSourceCall:
+        """A call of a tool. Implements `begun_calls.CallingServer`."""
+        request = None
+        if self._runner.begins:
+            with suppress(Exception):  # whatever it is: the task that calls the tool tells of it
+                request = self._query_tool.judged_at_once(hop.params)
+        if request is not None:
+            read = BegunPlainRead(self._runner, request, hop, listener, self._plain_reads)
+            if read.begin():
+                self._introduce(hop)
+                return read
+        call = BegunSourceCall(listener)
+        call.answer(self._begun(hop, request))
+        return call
 
     def health(self) -> Health:
         label = f"{self._policy.dialect.display_name}, {self._policy.mode.label}"
@@ -196,17 +163,18 @@ class SqlServer(StatelessUpstream):
             await self._driver.run([Statement("SELECT 1", "SELECT")])
 
     def is_busy(self) -> bool:
-        return bool(self._under_way)
+        return bool(self._under_way or self._plain_reads)
 
     async def close(self) -> None:
         await self._driver.close()
         self._runner.close()
 
-    async def _begun(self, hop: Hop) -> bytes:
+    async def _begun(self, hop: Hop, request: JudgedRequest | None) -> bytes:
+        """`request`: what was asked of the query tool, where that is known already."""
         self._introduce(hop)
         self._under_way += 1
         try:
-            return await self._call(hop)
+            return await (self._call(hop) if request is None else self._runner.answer(request, hop))
         finally:
             self._under_way -= 1
 

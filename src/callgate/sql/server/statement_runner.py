@@ -3,13 +3,15 @@
 Must not know tools or their arguments.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from callgate.model.errors import CallgateError, RefusedError
 from callgate.model.exchange import Hop, StatementFacts
 from callgate.model.verdict import Deny
-from callgate.sql.drivers.driver import Driver
+from callgate.sql.drivers.driver import BegunRead, Driver, PlainReader, StatementResult
 from callgate.sql.guard.judgement import Judgement
 from callgate.sql.guard.policy import Policy
 from callgate.sql.results.answer import answer_error, answer_results
@@ -37,7 +39,10 @@ class StatementRunner:
         self.policy = policy
         self.driver = driver
         self._mode = policy.mode.value
+        self._plain_reader = driver if isinstance(driver, PlainReader) else None
+        self.begins = self._plain_reader is not None  # whether it is worth to ask for `begin`
         self._judge = JudgeThread(policy)
+        self.judged_at_once = self._judge.judged_at_once
 
     def load_parser(self) -> None:
         """In the background, before the first statement comes."""
@@ -56,25 +61,49 @@ class StatementRunner:
     async def answer(self, request: JudgedRequest, hop: Hop) -> bytes:
         """The tool's raw result. A refusal or a failure is an answer too, and teaches."""
         judgement = request.judgement
-        hop.facts = facts = self._facts(request)
+        hop.facts = self._facts(request)
         if isinstance(judgement.verdict, Deny):
             deny = judgement.verdict
             candidates = await self._candidates(judgement) if deny.rule == _UNQUALIFIED else ""
             text = f"Query blocked: {deny.reason} {deny.hint} {candidates}".rstrip()
             return answer_error(text, deny.code, deny.rule)
+        return await self.answer_of(request, self.driver.run(judgement.statements), hop)
+
+    def begin(
+        self, request: JudgedRequest, hop: Hop, told: Callable[[StatementResult | None], None]
+    ) -> BegunRead | None:
+        """Without a task: see `PlainReader`. None: nothing has happened."""
+        judgement = request.judgement
+        statements = judgement.statements
+        if len(statements) != 1 or not statements[0].is_plain_read or not judgement.allowed:
+            return None
+        begun = None if self._plain_reader is None else self._plain_reader.begin(statements[0], told)
+        if begun is not None:
+            hop.facts = self._facts(request)
+        return begun
+
+    async def answer_of(
+        self, request: JudgedRequest, running: Awaitable[Sequence[StatementResult]], hop: Hop
+    ) -> bytes:
+        """`running`: the results of what was judged, and raises what a driver does."""
         try:
-            results = await self.driver.run(judgement.statements)
+            results = await running
         except RefusedError as error:
             # The guard let it through and the engine did not: the second wall, worth a rule of its own.
-            hop.facts = replace(facts, verdict="deny", rule="engine")
+            hop.facts = replace(hop.facts or self._facts(request), verdict="deny", rule="engine")
             return answer_error(f"Query blocked: {error.message} {error.hint}".strip(), error.code, "engine")
         except CallgateError as error:
             return answer_error(f"Error: {error.message}\n\n{error.hint}".strip(), error.code)
-        notes = dict.fromkeys([self.policy.note_on(facts.tables), *[result.note for result in results]])
-        reply, fitted = answer_results(
-            results, request.response_format, self.policy, " ".join(filter(None, notes))
-        )
-        is_cut = any(result.truncated for result in fitted)
+        return self.told(request, results, hop)
+
+    def told(self, request: JudgedRequest, results: Sequence[StatementResult], hop: Hop) -> bytes:
+        """The answer of what was run."""
+        facts = hop.facts or self._facts(request)
+        note = self.policy.note_on(facts.tables)
+        if len(results) > 1 or results[0].note:
+            note = " ".join(filter(None, dict.fromkeys([note, *[result.note for result in results]])))
+        reply, fitted = answer_results(results, request.response_format, self.policy, note)
+        is_cut = fitted[-1].truncated if len(fitted) == 1 else any(result.truncated for result in fitted)
         hop.facts = replace(facts, rows=fitted[-1].row_count, truncated=is_cut)
         return reply
 

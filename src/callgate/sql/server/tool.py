@@ -5,7 +5,9 @@ Counterparts: `statement_runner` answers, `results.answer` builds what the outpu
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from callgate.model.exchange import Hop
 from callgate.sql.guard.dialect import VerbClass
@@ -14,6 +16,21 @@ from callgate.sql.guard.policy import MAX_QUERY_CHARS, MAX_STATEMENTS, Policy
 from callgate.sql.server.arguments import RESPONSE_FORMAT, Parameter, input_schema
 from callgate.sql.server.statement_runner import JudgedRequest, StatementRunner
 from callgate.sql.settings import Mode
+
+
+class _Arguments(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """As `QueryTool.parameters` say, but for the length of the query."""
+
+    query: str
+    response_format: Literal["markdown", "json"] = "markdown"
+
+
+class _Params(msgspec.Struct, gc=False):
+    name: str
+    arguments: _Arguments
+
+
+_read_call = msgspec.json.Decoder(_Params).decode
 
 
 class QueryTool:
@@ -33,6 +50,19 @@ class QueryTool:
             "outputSchema": output_schema(),
             "annotations": annotations(policy, f"Execute {policy.dialect.display_name} Query"),
         }
+
+    def judged_at_once(self, raw_params: bytes) -> JudgedRequest | None:
+        """Of a call that is allowed, and told to be so in no time. None: `call` it, which is the definition.
+
+        Raises what a decoder raises.
+        """
+        params = _read_call(raw_params)
+        if params.name != self.name or not (sql := params.arguments.query):
+            return None
+        judgement = self._runner.judged_at_once(sql)
+        if judgement is None or not judgement.allowed:
+            return None
+        return JudgedRequest(sql, judgement, params.arguments.response_format)
 
     async def call(self, arguments: Mapping[str, Bound], hop: Hop) -> bytes:
         sql = str(arguments["query"])

@@ -17,7 +17,7 @@ async def test_what_runs_for_a_client_that_is_gone_is_ended(post: Opener) -> Non
     async with post(timeout_s=600) as source:
         call = asyncio.create_task(source.run("SELECT pg_sleep(500) /* left-alone */"))
         await source.until_running("left-alone", 1)
-        for connection in source.driver._running:
+        for connection in source.driver._running._running:
             connection._wire.stream.close()
         with pytest.raises(SourceError):
             await call

@@ -74,7 +74,7 @@ async def test_what_runs_for_a_gateway_that_is_gone_is_ended(pooled: Opener) -> 
     async with pooled(timeout_s=600) as source:
         call = asyncio.create_task(source.run("SELECT pg_sleep(500) /* pooled-alone */"))
         await source.until_running("pooled-alone", 1)
-        for connection in source.driver._running:
+        for connection in source.driver._running._running:
             connection._wire.stream.close()
         with pytest.raises(SourceError):
             await call

@@ -14,9 +14,8 @@ Talks; does not judge. Knows no engine: see `server.NetworkEngine`.
 
 import asyncio
 import logging
-import math
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Generic
 
@@ -24,6 +23,7 @@ from callgate.model import error_codes as codes
 from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.pool import ConnectionPool, PoolBusy, PoolClosed
+from callgate.sql.drivers.network.running_calls import RunningCall, RunningCalls
 from callgate.sql.drivers.network.server import Connection, NetworkEngine, OpenFailed, StatementFailed
 from callgate.sql.drivers.network.statement_errors import lost_error, timeout_error
 from callgate.sql.drivers.network.stream import OUT_OF_STEP, ConnectionLost
@@ -34,8 +34,7 @@ from callgate.sql.guard.policy import Limits, Policy
 
 _log = logging.getLogger(__name__)
 
-# Ending statements at a server that is there takes milliseconds; for one that is not, nobody should wait.
-_CANCEL_LIMIT_S = 1.0
+# As long as ending statements at a server may take, and a little more.
 _CLOSING_LIMIT_S = 2.0
 
 # That a connection was closed while it lay idle shows with the first bytes that are sent over it.
@@ -61,9 +60,7 @@ class NetworkDriver(Generic[Connection]):
         self._pool: ConnectionPool[Connection] = ConnectionPool(engine, pool_size, policy.limits.timeout_s)
         self._version = engine.display_name
         self._tasks: set[asyncio.Task[None]] = set()
-        self._running: dict[Connection, _Call] = {}
-        self._watchdog: asyncio.TimerHandle | None = None
-        self._watches_at = math.inf
+        self._running: RunningCalls[Connection] = RunningCalls(self._pool, self._tend)
         self._looks_after = False
         self._posture: Posture | None = None
         self._closed = False
@@ -85,7 +82,7 @@ class NetworkDriver(Generic[Connection]):
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         try:
             return await self._run(statements)
-        except _LostIdle:
+        except LostIdle:
             return await self._run(statements)
 
     async def _run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
@@ -93,22 +90,30 @@ class NetworkDriver(Generic[Connection]):
         connection = self._pool.take_at_once() or await self._take()
         own_limits = [statement.limits.timeout_s for statement in statements if statement.limits is not None]
         timeout_s = min(own_limits) if own_limits else self._policy.limits.timeout_s
-        call = _Call(timeout_s)
-        self._running[connection] = call
-        if call.ends_at < self._watches_at:
-            self._watch(call.ends_at)
+        call = RunningCall(timeout_s)
+        self._running.begin(connection, call)
+        return await self._ended(connection, call, statements, connection.run(statements))
+
+    async def _ended(
+        self,
+        connection: Connection,
+        call: RunningCall,
+        statements: Sequence[Statement],
+        results: Awaitable[tuple[StatementResult, ...]],
+    ) -> tuple[StatementResult, ...]:
+        """What came of them. Raises what callers are told, and `LostIdle`."""
         try:
-            results = await connection.run(statements)
+            ended = await results
         except StatementFailed as failed:
             if call.stop_reason is not None:
-                raise self._stopped(call.stop_reason, timeout_s) from None
+                raise self._stopped(call) from None
             if self._policy.may_write and failed.fault.code in self._engine.failover_codes:
                 self._pool.drop_idle()
                 connection.close()
             raise await self._explained(connection, failed, statements) from failed
         except (ConnectionLost, *OUT_OF_STEP) as error:
             if call.stop_reason is not None:
-                raise self._stopped(call.stop_reason, timeout_s) from None
+                raise self._stopped(call) from None
             if isinstance(error, OUT_OF_STEP):
                 # Its kind alone: the message may hold somebody's data.
                 _log.warning(
@@ -117,20 +122,17 @@ class NetworkDriver(Generic[Connection]):
             self._pool.drop_idle()
             was_lost_at_once = time.monotonic() - call.began_at < _LOST_AT_ONCE_S
             if was_lost_at_once and self._pool.was_reused(connection) and not self._policy.may_write:
-                raise _LostIdle from None
+                raise LostIdle from None
             self._look_after()
             raise lost_error(self._policy) from None
         except asyncio.CancelledError:
-            self._stop(connection, call, StopReason.CANCELLED)
+            self._running.stop(connection, call, StopReason.CANCELLED)
             raise
         finally:
-            # A stopped call's connection comes back from `_end_at_server`.
-            if call.stop_reason is None:
-                del self._running[connection]
-                self._pool.give_back(connection)
+            self._running.end(connection, call)
         if call.stop_reason is not None:
-            raise self._stopped(call.stop_reason, timeout_s)
-        return results
+            raise self._stopped(call)
+        return ended
 
     async def posture(self) -> Posture:
         if self._posture is None:
@@ -146,11 +148,9 @@ class NetworkDriver(Generic[Connection]):
 
     async def close(self) -> None:
         self._closed = True
-        for connection, call in list(self._running.items()):
-            self._stop(connection, call, StopReason.CLOSED)
+        self._running.close()
         self._pool.close()
-        if self._watchdog is not None:
-            self._watchdog.cancel()
+        self._running.close_watchdog()
         for task in self._tasks:
             if task.get_name() == _LOOKING_AFTER:
                 task.cancel()
@@ -174,7 +174,7 @@ class NetworkDriver(Generic[Connection]):
                 hint="Other queries are still running. Try again in a moment.",
             ) from None
         except PoolClosed:
-            raise self._stopped(StopReason.CLOSED, 0) from None
+            raise _closed() from None
         self._version = connection.version
         return connection
 
@@ -198,42 +198,6 @@ class NetworkDriver(Generic[Connection]):
             done = failed.number
             told.message += f" (Statement {done + 1} of {len(statements)}; {done} before it were run.)"
         return told
-
-    def _watch(self, at: float) -> None:
-        """One timer for all calls, set to the first that may have to be stopped: a timer each would cost a
-        short call more than its place in the pool."""
-        if self._watchdog is not None:
-            self._watchdog.cancel()
-        self._watches_at = at
-        delay_s = max(at - time.monotonic(), 0)
-        self._watchdog = asyncio.get_running_loop().call_later(delay_s, self._stop_overdue)
-
-    def _stop_overdue(self) -> None:
-        now = time.monotonic()
-        self._watchdog, self._watches_at = None, math.inf
-        for connection, call in list(self._running.items()):
-            if call.ends_at <= now:
-                self._stop(connection, call, StopReason.TIMEOUT)
-        ends = [call.ends_at for call in self._running.values() if call.stop_reason is None]
-        if ends:
-            self._watch(min(ends))
-
-    def _stop(self, connection: Connection, call: "_Call", reason: StopReason) -> None:
-        if call.stop_reason is not None:
-            return
-        call.stop_reason = reason
-        self._tend(self._end_at_server(connection))
-
-    async def _end_at_server(self, connection: Connection) -> None:
-        # Its caller waits no longer than this for a server that does not take the cancel.
-        closing = asyncio.get_running_loop().call_later(_CANCEL_LIMIT_S, connection.close)
-        try:
-            await connection.cancel()
-        finally:
-            closing.cancel()
-            connection.close()
-            self._running.pop(connection, None)
-            self._pool.free_place()
 
     def _look_after(self) -> None:
         if not self._looks_after and not self._closed:
@@ -274,25 +238,18 @@ class NetworkDriver(Generic[Connection]):
         for finding in posture.warnings:
             _log.warning("source %s: %s %s", self._source_id, finding.text, finding.advice)
 
-    def _stopped(self, reason: StopReason, timeout_s: float) -> SourceError:
-        if reason is StopReason.TIMEOUT:
-            return timeout_error(timeout_s, self._policy)
-        return SourceError(codes.SOURCE_UNAVAILABLE, "the source was closed.", hint="")
+    def _stopped(self, call: RunningCall) -> SourceError:
+        if call.stop_reason is StopReason.TIMEOUT:
+            return timeout_error(call.timeout_s, self._policy)
+        return _closed()
 
 
-class _LostIdle(Exception):  # noqa: N818 - it never leaves this module
+def _closed() -> SourceError:
+    return SourceError(codes.SOURCE_UNAVAILABLE, "the source was closed.", hint="")
+
+
+class LostIdle(Exception):  # noqa: N818 - it never leaves the drivers
     """The connection had been closed while it lay idle."""
-
-
-class _Call:
-    """What runs on a connection, until when, and the flag that says why it was told to stop."""
-
-    __slots__ = ("began_at", "ends_at", "stop_reason")
-
-    def __init__(self, timeout_s: float) -> None:
-        self.began_at = time.monotonic()
-        self.ends_at = self.began_at + timeout_s
-        self.stop_reason: StopReason | None = None
 
 
 _LOOKING_AFTER = "callgate-source-looked-after"

@@ -2,11 +2,12 @@
 
 Rules
 1. Reading stops when more than HIGH_BYTES lie unread: the server waits then, our memory does not grow.
-2. Parsers look at `buffer` from `at` on and move `at`; only `fill` and `skip` wait.
+2. Parsers look at `buffer` from `at` on and move `at`; only `fill` and `skip` wait. Who has no task is
+   called (`when_heard`).
 3. After milliseconds of parsing without a wait there is a pause before the next one (`model.turns`).
 4. Once the socket is gone every wait raises `ConnectionLost`, and goes on raising it.
 
-One task reads at a time.
+One task or callback reads at a time.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from callgate.sql.settings import ServerAddress, Tls, TlsMode
 HIGH_BYTES = 256 * 1024
 # Rows are cut from a copy of so much. Cutting stops at a row that is unlike the others and begins again
 # behind it with a new copy, so a server that sends nothing but odd rows has one copy made for each.
-_AHEAD_BYTES = 32 * 1024
+AHEAD_BYTES = 32 * 1024
 # Idle connections through firewalls: probe after a minute, before most of them forget it (5 min and more).
 _KEEP_ALIVE_IDLE_S = 60
 
@@ -51,13 +52,10 @@ class ByteStream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._wanted = 0
+        self._heard: Callable[[], None] | None = None
         self._busy_since = perf_counter()
         self._paused = False
-        self._is_lost = False
-
-    @property
-    def is_lost(self) -> bool:
-        return self._is_lost
+        self.is_lost = False
 
     @property
     def available(self) -> int:
@@ -65,10 +63,10 @@ class ByteStream(asyncio.Protocol):
 
     def ahead(self) -> bytes:
         """A copy of what comes next, in part when it is long: bytes are sliced twice as quickly."""
-        return bytes(memoryview(self.buffer)[self.at : self.at + _AHEAD_BYTES])
+        return bytes(memoryview(self.buffer)[self.at : self.at + AHEAD_BYTES])
 
     def write(self, data: bytes | bytearray) -> None:
-        if self._is_lost or self._transport is None:
+        if self.is_lost or self._transport is None:
             raise ConnectionLost
         self._busy_since = perf_counter()
         self._transport.write(data)
@@ -76,7 +74,7 @@ class ByteStream(asyncio.Protocol):
     async def fill(self, count: int) -> None:
         """Wait until `count` bytes can be read."""
         while self.available < count:
-            if self._is_lost:
+            if self.is_lost:
                 raise ConnectionLost
             self._make_room()
             if perf_counter() - self._busy_since >= TURN_S:
@@ -94,6 +92,10 @@ class ByteStream(asyncio.Protocol):
                 self._waiter = None
                 self._wanted = 0
                 self._busy_since = perf_counter()
+
+    def when_heard(self, heard: Callable[[], None]) -> None:
+        """Calls it once, when something has come or the socket is gone."""
+        self._heard = heard
 
     async def skip(self, count: int) -> None:
         """Pass over bytes without keeping them."""
@@ -129,7 +131,7 @@ class ByteStream(asyncio.Protocol):
         return None if tls is None else tls.getpeercert(binary_form=True)
 
     def close(self) -> None:
-        self._is_lost = True
+        self.is_lost = True
         if self._transport is not None:
             self._transport.abort()  # nothing of ours is worth waiting for
         self._wake()
@@ -140,7 +142,10 @@ class ByteStream(asyncio.Protocol):
             self.at = 0
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self._heard is not None:
+            heard, self._heard = self._heard, None
+            heard()
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     # asyncio.Protocol
@@ -153,7 +158,7 @@ class ByteStream(asyncio.Protocol):
             self.at = 0
         self.buffer += data
         self.pieces += 1
-        available = self.available
+        available = len(self.buffer) - self.at
         if available > HIGH_BYTES and available >= self._wanted and not self._paused:
             assert self._transport is not None
             self._paused = True
@@ -165,7 +170,7 @@ class ByteStream(asyncio.Protocol):
         return False  # close; connection_lost follows
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_lost = True
+        self.is_lost = True
         self._wake()
 
 

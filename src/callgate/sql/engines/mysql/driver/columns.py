@@ -102,6 +102,11 @@ class RowColumn:
         return text_cell(beginning, self.limit_bytes, size_bytes)
 
     @property
+    def may_be_large(self) -> bool:
+        """An integer of more than 53 bits."""
+        return self.definition.type_code == _LONGLONG
+
+    @property
     def fixed_bytes(self) -> int:
         """How many bytes a value takes in a binary row; 0 when it says so itself."""
         kind = self.definition.type_code

@@ -1,4 +1,5 @@
-"""MySqlConnection: one session, and how a call's statements run in it. Implements `ServerConnection`.
+"""MySqlConnection: one session, and how a call's statements run in it. Implements
+`PlainReadConnection`.
 
 One write per call: `START TRANSACTION READ ONLY`, the statement, COM_RESET_CONNECTION and the pins go out
 together, each a command of its own, and the answers are read one by one. The session's own READ ONLY (a pin)
@@ -10,7 +11,7 @@ Counterpart: `result` reads rows, `session` says what is pinned.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from callgate.sql.drivers.driver import Cell, StatementResult
@@ -19,6 +20,7 @@ from callgate.sql.drivers.network.stream import ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
 from callgate.sql.engines.mysql.driver.own_questions import ask, kill, which_server
+from callgate.sql.engines.mysql.driver.plain_read import PlainReads
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_result, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
     AURORA_SQL,
@@ -31,7 +33,7 @@ from callgate.sql.engines.mysql.driver.session import (
 )
 from callgate.sql.engines.mysql.driver.session_reset import SessionReset
 from callgate.sql.engines.mysql.driver.short_way import BaseTables, ShortWay
-from callgate.sql.engines.mysql.driver.status import IN_READ_ONLY, is_as_pinned
+from callgate.sql.engines.mysql.driver.status import IN_READ_ONLY
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
 from callgate.sql.engines.mysql.own_functions import CALLS_OWN_FUNCTION, OwnFunctions
 from callgate.sql.guard.judgement import Statement
@@ -66,6 +68,9 @@ class MySqlConnection:
         self._own_functions = own_functions
         self._short_way = ShortWay(base_tables)
         self._session_reset = SessionReset(wire, lambda: self.is_usable)
+        self._plain_reads = PlainReads(
+            wire, self._session_reset, policy.limits, lambda: self._leave_rest(is_last=True)
+        )
         self._begin = b"" if policy.may_write else packets.query(BEGIN_READ_ONLY)
         self._again = b"" if policy.may_write else packets.query(STAY_READ_ONLY)
         # What the server last said to it: most often it says the same again.
@@ -109,6 +114,32 @@ class MySqlConnection:
         pins.check((await self._rows(pins.read_back_sql))[0])
         self._server, self.takes_writes = await which_server(self._wire)
 
+    def begin(self, statement: Statement, heard: Callable[[], None]) -> bool:
+        """A plain read before which nothing has to be done."""
+        reset, stream = self._session_reset, self._wire.stream
+        if (
+            (reset.is_unread and not reset.settles_at_once())
+            or stream.available
+            or not self._own_functions.is_empty
+            or not self._short_way.takes((statement,))
+        ):
+            return False
+        self._is_clean = False
+        self._plain_reads.send(statement, may_reset=False)
+        stream.when_heard(heard)
+        return True
+
+    def result_at_once(self) -> StatementResult | None:
+        result = self._plain_reads.result_at_once()
+        self._is_clean = result is not None
+        return result
+
+    async def result(self) -> tuple[StatementResult, ...]:
+        try:
+            return (await self._plain_reads.result(),)
+        finally:
+            self._is_clean = self._plain_reads.left_clean
+
     async def run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         self._is_clean = False
         if self._session_reset.is_unread:
@@ -119,38 +150,11 @@ class MySqlConnection:
         if is_short is None:
             is_short = await self._short_way.learns(statements[0], self._ask)
         if is_short:
-            return (await self._run_alone(statements[0]),)
+            self._plain_reads.send(statements[0], may_reset=True)
+            return await self.result()
         if self._session_reset.is_owed:
             await self._session_reset.pay()
         return await self._run_in_transaction(statements)
-
-    async def _run_alone(self, statement: Statement) -> StatementResult:
-        """A plain read (`short_way`)."""
-        reset = self._session_reset
-        started = time.perf_counter()
-        is_resetting = reset.is_due
-        self._wire.send(packets.query(statement.text), *(reset.commands if is_resetting else ()))
-        rows, failed = Rows(), None
-        await self._wire.stream.fill(1)  # here, and not at the end of a chain of awaits
-        try:
-            rows = await self._result(statement)
-        except ServerError as error:
-            failed = StatementFailed(error.fault, 0)
-        result = rows.told(statement, started)
-        if not rows.is_at_end:
-            await self._leave_rest(is_last=True)
-            return result
-        if failed is None and not reset.is_due and is_as_pinned(self._wire.status()):
-            reset.owe()
-            self._is_clean = True
-            return result
-        if not is_resetting:
-            self._wire.send(*reset.commands)
-        is_suspect = failed is not None or not is_as_pinned(self._wire.status())
-        self._is_clean = await reset.is_done(is_suspect=is_suspect)
-        if failed is not None:
-            raise failed
-        return result
 
     async def _run_in_transaction(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         results: list[StatementResult] = []

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from callgate.model.errors import CallgateError
-from callgate.sql.drivers.network.driver import NetworkDriver
 from callgate.sql.drivers.network.pinning import pin_or_close
+from callgate.sql.drivers.network.plain_reads import PlainReadDriver
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, opened_or_failed
 from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
 from callgate.sql.drivers.network.way import LoginFailures, Way
@@ -127,5 +127,5 @@ class MySqlEngine:
 
 def mysql_driver(
     source_id: str, address: ServerAddress, policy: Policy, pool_size: int
-) -> NetworkDriver[MySqlConnection]:
-    return NetworkDriver(source_id, MySqlEngine(address, policy), policy, pool_size)
+) -> PlainReadDriver[MySqlConnection]:
+    return PlainReadDriver(source_id, MySqlEngine(address, policy), policy, pool_size)

@@ -122,7 +122,10 @@ def framed(payload: bytes, sequence: int = 0) -> bytes:
 
 
 def query(text: str) -> bytes:
-    return framed(_QUERY + text.encode())
+    payload = _QUERY + text.encode()
+    if len(payload) >= MAX_PACKET:
+        return framed(payload)
+    return len(payload).to_bytes(3, "little") + b"\0" + payload
 
 
 def prepare(text: str) -> bytes:

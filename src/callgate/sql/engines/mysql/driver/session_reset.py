@@ -1,8 +1,9 @@
 """SessionReset: COM_RESET_CONNECTION and the pins, and when they are owed.
 
 They follow each call that takes the long way, in the same write. For a plain read they are only owed
-(`short_way`). Then they are sent behind the last of so many reads, when so many milliseconds have passed,
-before anything that takes the long way, and before a question of our own.
+(`short_way`). Then they are sent behind the last of so many reads, in the same write or once its result is
+there, when so many milliseconds have passed, before anything that takes the long way, and before a question
+of our own. No statement is sent before their answers are read.
 
 MariaDB's reset leaves the role as it is, and a function of a view may say SET ROLE. So a session whose
 statement failed, or changed something, is used again only if its role is the one that it began with.
@@ -59,6 +60,18 @@ class SessionReset:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_MOST_S, self._time_is_up)
 
+    def send(self) -> None:
+        """What is owed, while no call runs: whoever uses the session next reads what comes back."""
+        self._wire.send(*self.commands)
+        self.is_unread = True
+        self._reads = 0
+
+    def settles_at_once(self) -> bool:
+        """What was sent while no call ran is read, if the server has said by now what it said before."""
+        if self._wire.takes(self._answered_by):
+            self.is_unread = False
+        return not self.is_unread
+
     async def pay(self) -> None:
         """What is owed. Raises `ConnectionLost`."""
         self._wire.send(*self.commands)
@@ -97,8 +110,6 @@ class SessionReset:
         if not self._reads:
             return
         if self._is_idle():
-            self._wire.send(*self.commands)
-            self.is_unread = True
-            self._reads = 0
+            self.send()
         else:
             self._reads = _MOST_READS

@@ -44,7 +44,7 @@ class MySqlWire:
     def send(self, *commands: bytes) -> None:
         """Commands go out together; to a server that cannot take that, each when its turn has come."""
         if self.pipelines:
-            self.stream.write(b"".join(commands))
+            self.stream.write(commands[0] if len(commands) == 1 else b"".join(commands))
         else:
             self._queue.extend(filter(None, commands))
 
