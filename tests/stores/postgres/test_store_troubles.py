@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from databases.database import Database
+from databases.postgres import postgres_server
 from recorder.happenings import NOW_S, a_session, settled
 from stores.kinds import PostgresKind
 from stores.postgres.test_store_away import came_back, statements
@@ -107,3 +108,17 @@ async def test_a_store_in_trouble_is_named_with_what_to_do_and_comes_back_withou
     await came_back(record)
     assert await statements(record) == [str(number) for number in range(20)]
     await record.close()
+
+
+async def test_a_user_who_may_make_no_role_has_a_record_where_nobody_made_one(tmp_path: Path) -> None:
+    with postgres_server() as server:  # its own: roles belong to the whole server
+        kind = PostgresKind(server)
+        owner = f"CREATE ROLE owner LOGIN PASSWORD 'owner'; GRANT CREATE ON DATABASE {kind.database.database}"
+        server.run(f"{owner} TO owner")
+        reached = replace(kind.database, user="owner", password="owner")
+        kind.address = StoreAddress(reached.dsn, f"127.0.0.1:{reached.port}/{reached.database}")
+        record = kind.record(tmp_path)
+        record.emit(settled(a_session(), NOW_S, sql="0"))
+        assert await statements(record) == ["0"]
+        assert server.run("SELECT count(*) FROM pg_roles WHERE rolname = 'callgate_reader'") == "0"
+        await record.close()

@@ -128,5 +128,10 @@ async def _attempt(connection: Connection, statements: str) -> None:
     await connection.execute("SAVEPOINT attempt")
     try:
         await connection.execute(statements)
-    except (pg.InsufficientPrivilegeError, pg.FeatureNotSupportedError, pg.UniqueViolationError):
+    except (
+        pg.InsufficientPrivilegeError,
+        pg.FeatureNotSupportedError,
+        pg.UniqueViolationError,
+        pg.UndefinedObjectError,  # a role that this user may not make, and nobody made
+    ):
         await connection.execute("ROLLBACK TO SAVEPOINT attempt")
