@@ -138,6 +138,8 @@ async def test_each_choice_says_how_many_calls_it_finds(page: Page, found: Stage
     await expect_total(page, 4)
     await page.get_by_role("button", name="Clear all").click()
     await expect_total(page, CALLS)
+    # Counts come after the list.
+    await expect(page.get_by_label("Add a tool").get_by_role("option", name=f"({CALLS})")).to_have_count(1)
     slow = page.get_by_label("At least this long").get_by_role("option", name="≥ 1.00 s")
     count = int(re.findall(r"\((\d+)\)", await slow.inner_text())[0])
     await page.get_by_label("At least this long").select_option("1000")

@@ -60,9 +60,9 @@ async def test_a_stopped_statement_is_gone_whichever_server_runs_it(
     balancer, servers = balanced
     mark = f"balanced-{mode}"
     # Far: the server's own limit is not what ends it.
-    async with through(balancer, pool_size=3, mode=mode, timeout_s=600) as source:
-        tasks = [asyncio.create_task(source.run(f"{source.sleep} /* {mark} */")) for _ in range(3)]
-        await until(lambda: asyncio.to_thread(_is_count, source, servers, mark, 3))
+    async with through(balancer, pool_size=8, mode=mode, timeout_s=600) as source:
+        tasks = [asyncio.create_task(source.run(f"{source.sleep} /* {mark} */")) for _ in range(8)]
+        await until(lambda: asyncio.to_thread(_is_count, source, servers, mark, 8))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -11,6 +11,7 @@ from callgate.sql.drivers.network.stream import ByteStream, ConnectionLost
 from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
+from callgate.sql.engines.mysql.driver.kills import Kills
 from callgate.sql.engines.mysql.driver.packets import Greeting, framed
 from callgate.sql.engines.mysql.driver.short_way import BaseTables
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
@@ -36,7 +37,9 @@ async def line() -> AsyncIterator[tuple[MySqlConnection, socket.socket]]:
         greeting = Greeting("10.11.19-MariaDB", 1, b"", 0, 0, "")
         address = ServerAddress("127.0.0.1", 3306, "somebody")
         wire = MySqlWire(stream, greeting, 0)
-        connection = MySqlConnection(wire, address, Policy(MYSQL), Way(address), OwnFunctions(), BaseTables())
+        connection = MySqlConnection(
+            wire, address, Policy(MYSQL), Kills(Way(address)), OwnFunctions(), BaseTables()
+        )
         yield connection, theirs
         connection.close()
 

@@ -17,9 +17,9 @@ from contextlib import suppress
 from callgate.sql.drivers.driver import Cell, StatementResult
 from callgate.sql.drivers.network.server import DatabaseFault, ServerError, StatementFailed
 from callgate.sql.drivers.network.stream import ConnectionLost
-from callgate.sql.drivers.network.way import Way
 from callgate.sql.engines.mysql.driver import packets
-from callgate.sql.engines.mysql.driver.own_questions import ask, kill, which_server
+from callgate.sql.engines.mysql.driver.kills import Kills
+from callgate.sql.engines.mysql.driver.own_questions import ask, which_server
 from callgate.sql.engines.mysql.driver.plain_read import PlainReads
 from callgate.sql.engines.mysql.driver.result import Rows, read_columns, read_result, skip_rows
 from callgate.sql.engines.mysql.driver.session import (
@@ -57,13 +57,13 @@ class MySqlConnection:
         wire: MySqlWire,
         address: ServerAddress,
         policy: Policy,
-        way: Way,
+        kills: Kills,
         own_functions: OwnFunctions,
         base_tables: BaseTables,
     ) -> None:
         self._wire = wire
         self._address = address
-        self._way = way
+        self._kills = kills
         self._policy = policy
         self._own_functions = own_functions
         self._short_way = ShortWay(base_tables)
@@ -292,4 +292,4 @@ class MySqlConnection:
         return await ask(self._wire, sql)
 
     async def _kill(self, how: str) -> None:
-        await kill(how, self._connection_id, self._server, self._address, self._way)
+        await self._kills.kill(how, self._connection_id, self._server, self._address)

@@ -10,6 +10,7 @@ from callgate.sql.drivers.network.unreachable import password_wanted, unwilling
 from callgate.sql.drivers.network.way import LoginFailures, Way
 from callgate.sql.drivers.posture import Finding, Posture, Severity
 from callgate.sql.engines.mysql.driver.connection import MySqlConnection
+from callgate.sql.engines.mysql.driver.kills import Kills
 from callgate.sql.engines.mysql.driver.login import BadKey, MissingPackage, NeedsPrivacy, UnknownPlugin
 from callgate.sql.engines.mysql.driver.session import PinFailed
 from callgate.sql.engines.mysql.driver.short_way import BaseTables
@@ -34,6 +35,7 @@ class MySqlEngine:
         self._address = address
         self._policy = policy
         self._way = Way(address)
+        self._kills = Kills(self._way)
         self._failures = LoginFailures(_WRONG_PASSWORD, explain_login, _UNWILLING, self._unwilling)
         vocabulary = policy.dialect.vocabulary
         self._own_functions = OwnFunctions(
@@ -68,7 +70,7 @@ class MySqlEngine:
         with self._way.logging_in(address, self._failures):
             wire = await connect(address, self._way.open)
             connection = MySqlConnection(
-                wire, address, self._policy, self._way, self._own_functions, self._base_tables
+                wire, address, self._policy, self._kills, self._own_functions, self._base_tables
             )
             await pin_or_close(connection, address.connect_timeout_s)
             return connection
