@@ -184,14 +184,11 @@ class Trust:
     ) -> dict[bytes, bytes | None]:
         """By entry what is shown of it; None: nothing."""
         section, pins = SECTION_OF[kind], self._lock.pins(server)
-        is_early = extent != "common" and section not in pins.seen
+        is_whole, was_seen = extent == "common", section in pins.seen
+        is_early, for_some = not is_whole and not was_seen, not is_whole and was_seen
         if is_early:
             self._early.add((server, section))
-        for_some = extent != "common" and section in pins.seen
-        if for_some:
-            is_first = kind == "tool" and self._first_sight_until_mono.get(server, 0.0) > time.monotonic()
-        else:
-            is_first = not is_early and section not in pins.seen
+        is_first = not was_seen if is_whole else for_some and self._is_first_for_some(server, kind)
         own_names = frozenset(named.values())
         looked = {entry: self._looked.look(entry, own_names) for entry in named}
         judged = {
@@ -236,6 +233,9 @@ class Trust:
                 )
         self._seen.note(server, kind, items, own_names, extent)
         return shown
+
+    def _is_first_for_some(self, server: str, kind: PinnedKind) -> bool:
+        return kind == "tool" and self._first_sight_until_mono.get(server, 0.0) > time.monotonic()
 
     def _accept_first(self, server: str, section: Section, new: list[TrustItem], *, for_some: bool) -> bool:
         if not self._writes:
