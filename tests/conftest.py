@@ -8,6 +8,10 @@ from databases.fixtures import clickhouse, clickhouse_engine, mariadb, pgbouncer
 from examples import examples
 from hypothesis import settings
 
+# A scenario's assertions tell what they compared, as a test's own do. It is said here, since files that come
+# before bridge's own may import these.
+pytest.register_assert_rewrite("bridge.scenarios", "bridge.seat", "bridge.asking_client")
+
 __all__ = ["clickhouse", "clickhouse_engine", "mariadb", "pgbouncer", "postgres"]
 
 # No assertion about time: on a busy machine hypothesis' 200 ms for an example would be one.
