@@ -80,6 +80,8 @@ _MAX_REPLACED = 36
 _REPLACED_BEFORE_LOOK = 12
 _LOOKED_AT = 256
 _MAX_DIFFERENT = 40
+# By how many bytes it is longer than its characters: what makes it so is looked at one by one.
+_CHARS_OF_A_RARE_BYTE = 16
 # All other planes have no characters, or private ones: they fold to nothing.
 _USED_PLANES = (1, 2, 3, 14)
 
@@ -115,13 +117,16 @@ _TABLE = _Table()
 
 
 def fold(text: str) -> str:
-    """One `replace` for each character there is: several times faster than a look at each place. A text with
-    very many different characters is looked through at each place after all."""
+    """One `replace` for each character there is: several times faster than a look at each place. Where they are
+    rare they are found instead, and a text with very many different ones is looked through at each place."""
     if text.isascii():
         return text.encode().translate(_ASCII_LOWER, _ASCII_UNSEEN).decode()
     at = 0
     for number in range(_MAX_REPLACED):
         if number == _REPLACED_BEFORE_LOOK:
+            more_bytes = len(text.encode(errors="surrogatepass")) - len(text)
+            if more_bytes * _CHARS_OF_A_RARE_BYTE < len(text):
+                return _TO_FOLD.sub(lambda found: _FOLD[ord(found[0])], text).lower()
             ahead = {char for char in text[at : at + _LOOKED_AT] if not char.isascii()}
             if len(ahead) > _MAX_DIFFERENT:
                 break
@@ -133,3 +138,4 @@ def fold(text: str) -> str:
             break
         text = text.replace(found[0], folded)
     return text[:at].lower() + _TABLE.fold(text[at:])
+

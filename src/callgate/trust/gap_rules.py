@@ -6,6 +6,7 @@ are looked for, which have no gaps, and a rule is tried exactly there.
 
 Rules
 1. Looked at are only so many places of a text. One with more of them is not checked, and its readers hold it.
+   Once something was found, which holds it too, far fewer are.
 2. A rule is tried only if what it is about stands near by.
 """
 
@@ -27,6 +28,8 @@ _LETTERS = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalnu
 _USUAL_SIGNS = frozenset((b"", b" ", b"  ", b"   ", b"'", b"' ", b",", b", ", b":", b": ", b"_", b"__"))
 _USUAL_BYTES = 32
 _STEPS_OF_UNUSUAL = 4
+# A text in which something was found is held. What else is in it is looked for a little, to tell it.
+_STEPS_ONCE_FOUND = 16
 
 
 class TooManyPlacesError(Exception):
@@ -41,7 +44,11 @@ class Steps:
     def __init__(self, text: bytes) -> None:
         self._left = max(_MIN_STEPS, _MORE_STEPS + len(text) // _BYTES_OF_A_STEP)
 
+    def found_one(self) -> None:
+        self._left = min(self._left, _STEPS_ONCE_FOUND)
+
     def take(self, steps: int) -> None:
+        """Raises TooManyPlacesError."""
         self._left -= steps
         if self._left < 0:
             raise TooManyPlacesError
@@ -119,6 +126,7 @@ class GapRules:
                 end = whole.end_at(text, start, min(len(text), start + _MAX_RULE_BYTES))
                 if end is not None:
                     pending -= {kind}
+                    steps.found_one()
                     yield kind, hit_of(text, start, end)
             at = start + 1
 

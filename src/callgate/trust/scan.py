@@ -190,7 +190,8 @@ def _orders(
     """And the folded text they are in. What is cited is taken out of it only where an order is."""
     folded = fold(written)
     orders = list(orders_in(folded, own_names))
-    if orders and not _is_unread(orders) and (uncited := without_citations(written)) != written:
+    has_order = bool(orders) and orders[0][0] != "unreadable"
+    if has_order and (uncited := without_citations(written)) != written:
         folded = fold(uncited)
         orders = list(orders_in(folded, own_names))
     return folded, orders
