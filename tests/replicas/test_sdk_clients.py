@@ -79,7 +79,8 @@ async def test_a_restart_and_the_deploy_of_the_next_version_fail_no_call_but_tho
         for replica in fleet.replicas:  # both versions know, and tell, the same
             await until(partial(_knows_both_versions, replica.port))
     # A request that was on its way to a replica when it stopped may have been carried out: it is told so.
-    assert [problem for problem in load.failed if "upstream.replica_lost" not in problem] == []
+    unexpected = [problem for problem in load.failed if "upstream.replica_lost" not in problem]
+    assert unexpected == [], (fleet.folder / "nginx.log").read_text()
     assert len(load.failed) <= 3 * len(load.callers), load.failed
     # All six have written: three, one more of their version, and two of the next.
     written = "SELECT count(DISTINCT writer) >= 6 FROM callgate_store.batches"
