@@ -203,7 +203,7 @@ async def test_one_outcome_for_the_caller_no_effect_on_the_neighbour_and_a_recov
     hostile: Hostile, tmp_path: Path, transport: str, steps: Steps, expected: str
 ) -> None:
     await check_outcome(hostile, "legacy", transport, steps, expected, tmp_path / "gate")
-    assert len(hostile.good.pids()) == 1
+    await until(lambda: len(hostile.good.pids()) == 1)
 
 
 @pytest.mark.asyncio(loop_scope="module")

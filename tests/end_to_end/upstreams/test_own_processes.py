@@ -53,7 +53,8 @@ async def test_lists_prompts_and_resources_come_from_the_shared_process_until_th
         await client.request("prompts/get", {"name": "one__greet"})
         await client.request("resources/subscribe", read)
         await client.request("logging/setLevel", {"level": "debug"})
-        assert one.pids() == [shared]
+        # One that only lists is told apart once it was spoken to.
+        await until(lambda: one.pids() == [shared])
         own = await pid_of(client)
         await client.request("resources/read", read)
         await client.request("prompts/get", {"name": "one__greet"})
@@ -72,7 +73,7 @@ async def test_clients_that_only_list_start_nothing(tmp_path: Path) -> None:
                 stream = await client.listen()
                 assert await client.names() == ["one__play", "one__echo"]
                 await stream.hang_up()
-        assert len(one.pids()) == 1
+        await until(lambda: len(one.pids()) == 1)
 
 
 async def test_a_clients_process_ends_when_its_stream_closed_without_a_goodbye(tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ async def test_a_server_that_the_operator_lets_share_has_one_process(tmp_path: P
     one = Actor("one", tmp_path, isolation="shared")
     async with staged(one) as stage, stage.client() as first, stage.modern() as second:
         assert await pid_of(first) == await pid_of(second) == one.pids()[0]
-    assert len(one.pids()) == 1
+        await until(lambda: len(one.pids()) == 1)
 
 
 # ---- the bound over all servers
