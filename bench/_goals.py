@@ -1,12 +1,8 @@
 """The table of goals on docs/performance.md, made of one run of the gateway benchmark."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from _load import Sample, median_of
-
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-BEGIN, END = "<!-- goals: begin -->", "<!-- goals: end -->"
 
 HTTP, STDIO = "Callgate, HTTP upstream", "Callgate, stdio upstream"
 AGGREGATE = "Callgate, aggregate /mcp, HTTP upstream"
@@ -69,11 +65,6 @@ def goals_table(
             _line("1 connection, p50, recording off", goal, f"{over_ms:+.2f} ms", cpu, is_met=is_met)
         )
     return "\n".join(lines)
-
-
-def publish(text: str) -> None:
-    head, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
 
 
 def _line(title: str, goal: str, now: str, cpu: str, *, is_met: bool) -> str:

@@ -9,10 +9,7 @@ import heapq
 import random
 import statistics
 from collections.abc import Mapping
-from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "replicas.md"
-BEGIN, END = "<!-- model: begin -->", "<!-- model: end -->"
 CORES = 8
 LOG_BYTES_S = 200e6
 _FSYNC_S = 0.002
@@ -87,11 +84,6 @@ def table(costs: Mapping[str, float]) -> str:
             f" {log:.0f} | {late} | {size} |"
         )
     return "\n".join(lines)
-
-
-def publish(costs: Mapping[str, float]) -> None:
-    head, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{table(costs)}\n{END}{rest.partition(END)[2]}")
 
 
 if __name__ == "__main__":

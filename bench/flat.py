@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from _generated import RESULTS, machine, put
 from _load import PacedLoad, paced
 from _processes import FOLDER, IDLE_S, Cores, end_on_sigterm
 from _targets import (
@@ -31,7 +32,6 @@ from _targets import (
     sketch,
     stdio_server,
 )
-from gateway import machine
 from memory import open_sessions
 from record import fill
 
@@ -253,6 +253,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; all if none is named")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
+    parser.add_argument("--write", action="store_true", help="store the tables in bench/RESULTS.md")
     options = parser.parse_args()
     if unknown := set(options.rows) - set(ROWS):
         parser.error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
@@ -264,23 +265,26 @@ def main() -> None:
     end_on_sigterm()
     build_tools()
     cores = Cores()
-    begun = time.monotonic()
-    lines = [
-        "| size | of it | CPU µs a call | ratio | Python functions a call | in a second without calls |",
-        "|---|---|---|---|---|---|",
-    ]
     for name in options.rows or ROWS:
+        begun = time.monotonic()
+        lines = [
+            "| size | of it | CPU µs a call | ratio | Python functions a call | in a second without calls |",
+            "|---|---|---|---|---|---|",
+        ]
         with ExitStack() as stack:
             field = Field(stack, cores)
             for row in ROWS[name](field):
                 lines += lines_of(row, field, options)
-    print("\n".join(lines))
+        lines += ["", f"{machine()}, load {os.getloadavg()[0]:.1f};"]
+        lines += [f"`scripts/bench flat {name}`, {options.rounds} rounds of {options.seconds:g} s; {cores}."]
+        print("\n".join(lines))
+        print(f"{time.monotonic() - begun:.0f} s\n", file=sys.stderr)
+        if options.write:
+            put(RESULTS, f"flat {name}", "\n".join(lines))
     print(
-        f"\n{machine()}, load {os.getloadavg()[0]:.1f}; {cores}. {options.rounds} rounds of"
-        f" {options.seconds:g} s, in which the sizes take turns; ratios are of the cheapest."
-        f" The goal is at most {GOAL:.2f}."
-        f" Recording is off if nothing is said; with it on, half as many rounds, four times as long."
-        f" {time.monotonic() - begun:.0f} s in all."
+        "\nThe sizes take turns in each round, and ratios are of the cheapest rounds."
+        f" The goal is at most {GOAL:.2f}. Recording is off if nothing is said; with it on, half as many"
+        " rounds, four times as long."
     )
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import platform
 import statistics
 import sys
 import tempfile
@@ -11,16 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from _goals import goals_table, publish
+from _generated import DOCS, RESULTS, machine, put
+from _goals import goals_table
 from _load import Sample, mean_of, measure, median_of
 from _processes import FOLDER, Cores, end_on_sigterm
 from _targets import Target, UnavailableError, build_tools, callgate, echo, fastmcp, nginx, sketch
-
-RESULTS = Path(__file__).parent / "RESULTS.md"
-BEGIN, END = "<!-- gateway: begin -->", "<!-- gateway: end -->"
 
 
 @dataclass(slots=True)
@@ -135,14 +131,6 @@ def table(taking_part: Field, connections: int) -> str:
     return "\n".join(lines)
 
 
-def machine() -> str:
-    info = Path("/proc/cpuinfo").read_text()
-    model = info.partition("model name")[2].partition("\n")[0].lstrip("\t :") or platform.machine()
-    today = datetime.now(UTC).date().isoformat()
-    versions = f"Linux {platform.release()}, Python {platform.python_version()}"
-    return f"{model}, {os.cpu_count()} cores, {versions}, {today}"
-
-
 def report(taking_part: Field, cores: Cores, options: argparse.Namespace) -> str:
     command = " ".join(["scripts/bench gateway", *sys.argv[1:]])
     how = f"{options.rounds} rounds of {options.seconds:g} s for each figure, medians; {cores}"
@@ -157,15 +145,6 @@ def goals_of(taking_part: Field, options: argparse.Namespace) -> str:
     made = goals_table(lambda name, count: samples[name, count], ratio, peers, options.connections)
     how = f"medians of {options.rounds} rounds of {options.seconds:g} s, in one run that ended at a load of"
     return f"{made}\n\n{machine()};\n{how} {os.getloadavg()[0]:.0f}."
-
-
-def store(text: str) -> None:
-    """Replaces this benchmark's part of the results; the rest of the file is others'."""
-    old = RESULTS.read_text() if RESULTS.exists() else f"# Results\n\n## Gateway\n\n{BEGIN}\n{END}\n"
-    if BEGIN not in old:
-        old += f"\n## Gateway\n\n{BEGIN}\n{END}\n"
-    head, _, rest = old.partition(BEGIN)
-    RESULTS.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
 
 
 def read_options() -> argparse.Namespace:
@@ -202,8 +181,8 @@ def main() -> None:
     print(f"{text}\n\n{goals}")
     print(f"\n{time.monotonic() - begun:.0f} s in all", file=sys.stderr)
     if options.write:
-        store(text)
-        publish(goals)
+        put(RESULTS, "gateway", text)
+        put(DOCS / "performance.md", "goals", goals)
 
 
 if __name__ == "__main__":

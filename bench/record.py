@@ -15,10 +15,11 @@ from itertools import product
 from pathlib import Path
 
 from _finding import finding
+from _generated import machine
 from _load import Sample, measure, median_of
 from _processes import Cores, end_on_sigterm
 from _targets import Target, build_tools, callgate, echo
-from gateway import machine, ratio
+from gateway import ratio
 
 from callgate.model.envelope import Envelope, Era
 from callgate.model.events import ExchangeSettled

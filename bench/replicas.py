@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import _replicas_model
+from _generated import DOCS, RESULTS, machine, put
 from _processes import Cores, end_on_sigterm, set_niceness, tree
 from _replica_gateways import Figure, hop, memory, relay, staleness, with_database
 from _replica_retention import retention
@@ -21,9 +22,7 @@ from _targets import build_tools, echo
 from databases.database import Database
 from databases.pgbouncer import pooler_of
 from databases.postgres import postgres_server
-from gateway import RESULTS, machine
 
-BEGIN, END = "<!-- replicas: begin -->", "<!-- replicas: end -->"
 _NICENESS = 10  # as the recorder's
 PARTS = (
     "processes",
@@ -128,11 +127,7 @@ def publish(figures: list[Figure], load: float) -> None:
         f"Machine: {machine()}.", f"Command: `{command}`; load {load:.1f} when it began.", "",
         "| what | goal | found |", "|---|---|---|", *map(_line, figures),
     ]  # fmt: skip
-    old = RESULTS.read_text()
-    if BEGIN not in old:
-        old += f"\n## Replicas\n\n{BEGIN}\n{END}\n"
-    head, _, rest = old.partition(BEGIN)
-    RESULTS.write_text("\n".join([f"{head}{BEGIN}", *lines, f"{END}{rest.partition(END)[2]}"]))
+    put(RESULTS, "replicas", "\n".join(lines))
 
 
 def main() -> None:
@@ -159,7 +154,7 @@ def main() -> None:
     if options.write:
         publish(figures, load)
         if costs:
-            _replicas_model.publish(costs)
+            put(DOCS / "replicas.md", "model", _replicas_model.table(costs))
 
 
 if __name__ == "__main__":

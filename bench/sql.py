@@ -12,7 +12,6 @@ order): `--texts new same mixed` measures all three, one beside the other.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,15 +19,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from _generated import DOCS, RESULTS, machine, put
 from _load import Sample, measure, median_of
 from _processes import FOLDER, Cores, end_on_sigterm, free_port, running, wait_for_port
 from _targets import STORED_S, Target, UnavailableError, build_tools, serving
 from databases.database import Database
 from databases.mariadb import mariadb_server
+from gateway import ratio
 
 from callgate.sql.drivers.network import cut_rows
 
@@ -48,6 +50,16 @@ SHAPES = {
     "1 row": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id = 4711",
     "100 rows": "SELECT id, customer, amount, placed, note FROM bench.orders WHERE id > 4710 LIMIT 100",
 }
+NAMES = {"new": "new texts", "same": "the same text", "mixed": "new texts of 50 shapes"}
+GOALS_AT = 16  # connections
+# What is asked, the first word of the peer's name, and the least part of the peer's calls a second.
+GOALS = (
+    ("1 row", "bare", 0.65, "65 % of the bare driver"),
+    ("1 row", "MCP", 0.70, "70 % of MCP Toolbox"),
+    ("1 row", "DBHub", 5.0, "5 × DBHub"),
+    ("100 rows", "MCP", 1.0, "ahead of MCP Toolbox"),
+    ("100 rows", "DBHub", 5.0, "5 × DBHub"),
+)
 
 Samples = dict[tuple[str, str, int, str], list[Sample]]  # by target, shape, connections and kind of texts
 
@@ -145,8 +157,13 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
-    parser.add_argument("--texts", choices=("new", "same", "mixed"), nargs="+", default=["new"])
+    parser.add_argument("--texts", choices=tuple(NAMES), nargs="+", default=["new"])
+    parser.add_argument(
+        "--write", action="store_true", help="store the tables in bench/RESULTS.md and docs/performance.md"
+    )
     options = parser.parse_args()
+    if options.write and GOALS_AT not in options.connections:
+        parser.error(f"the goals are for {GOALS_AT} connections")
     build_tools()
     cores = Cores()
     samples: Samples = defaultdict(list)
@@ -169,37 +186,63 @@ def main() -> int:
                             asked = asking(target, sql, texts)
                             sample = measure(asked, connections, options.seconds, cores)
                             samples[target.name, shape, connections, texts].append(sample)
-        report(targets, samples, options, cores)
+        text = report(targets, samples, options, cores)
+        print(text)
+        if options.write:
+            put(RESULTS, "sql", text)
+            put(DOCS / "performance.md", "sql goals", goals(targets, samples, options))
     return 0
 
 
-def report(
-    targets: list[Target],
-    samples: Samples,
-    options: argparse.Namespace,
-    cores: Cores,
-) -> None:
-    print(f"\nMariaDB, {cores}; {options.rounds} rounds of {options.seconds:g} s")
-    rows = "plain Python" if cut_rows.__file__.endswith(".py") else "compiled"
-    print(f"load average at the end {os.getloadavg()[0]:.1f}; our rows are {rows}\n")
-    columns = f"{'calls/s':>9} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8} {'ours is':>9}"
-    print(" " * 48 + "".join(f"  {f'{texts} texts':^46}" for texts in options.texts))
-    print(" " * 42 + f"{'conn.':>6}" + f"  {columns}" * len(options.texts))
+def report(targets: list[Target], samples: Samples, options: argparse.Namespace, cores: Cores) -> str:
+    command = " ".join(["scripts/bench sql", *sys.argv[1:]])
+    how = f"{options.rounds} rounds of {options.seconds:g} s for each figure, medians; {cores}"
+    reader = "plain Python" if cut_rows.__file__.endswith(".py") else "compiled"
+    lines = [
+        f"Machine: {machine()}; load {os.getloadavg()[0]:.1f} at the end.",
+        f"Command: `{command}` ({how}).",
+    ]
+    lines += [f'Callgate\'s rows are read by {reader} code. "Ours is": of the calls a second of the other.']
+    for texts in options.texts:
+        lines += ["", f"| {NAMES[texts]} | | connections | calls/s | CPU µs | p50 ms | p99 ms | ours is |"]
+        lines += ["|---|---|---|---|---|---|---|---|"]
+        rows = [(shape, connections) for shape in SHAPES for connections in options.connections]
+        for (shape, connections), target in product(rows, targets):
+            ours, theirs = (samples[one.name, shape, connections, texts] for one in (targets[0], target))
+            one, part = median_of(theirs), ratio(ours, theirs) or 0.0
+            lines.append(
+                f"| {target.name} | {shape} | {connections} | {one.rps:,.0f} | {one.cpu_us:,.0f}"
+                f" | {one.p50_ms:.2f} | {one.p99_ms:.2f} | {part:.2f} × |"
+            )
+    return "\n".join(lines)
+
+
+def goals(targets: list[Target], samples: Samples, options: argparse.Namespace) -> str:
+    """The table on docs/performance.md."""
+    ours, *others = targets
+    named = {target.name.partition(" ")[0]: target.name for target in others}
+    columns = [f"SQL on MariaDB, {GOALS_AT} connections", "goal", *(NAMES[one] for one in options.texts)]
+    lines = [f"| {' | '.join(columns)} |"]
+    lines += [f"|---|---|{'---|' * len(options.texts)}"]
+    for shape, peer, least, goal in GOALS:
+        cells: list[str] = []
+        for texts in options.texts:
+            mine, theirs = (
+                samples[name, shape, GOALS_AT, texts] for name in (ours.name, named.get(peer, ""))
+            )
+            part = ratio(mine, theirs)
+            if part is None:
+                cells.append("not measured")
+                continue
+            told = f"{part:.1f} ×" if peer == "DBHub" else f"{part:.0%}"
+            cells.append(told if part >= least else f"{told} (missed)")
+        lines.append(f"| {shape} | {goal} | {' | '.join(cells)} |")
     for shape in SHAPES:
-        for connections in options.connections:
-            for target in targets:
-                print(f"{target.name:32} {shape:9} {connections:5}", end="")
-                for texts in options.texts:
-                    measured = samples[target.name, shape, connections, texts]
-                    sample = median_of(measured)
-                    rates = zip(samples[targets[0].name, shape, connections, texts], measured, strict=True)
-                    ratio = statistics.median(mine.rps / other.rps for mine, other in rates)
-                    print(
-                        f"  {sample.rps:9,.0f} {sample.cpu_us:8,.0f} {sample.p50_ms:8.2f} "
-                        f"{sample.p99_ms:8.2f} {ratio:8.2f}x",
-                        end="",
-                    )
-                print()
+        measured = [median_of(samples[ours.name, shape, GOALS_AT, texts]) for texts in options.texts]
+        cells = [f"{one.rps:,.0f}, {one.cpu_us:.0f} µs" for one in measured]
+        lines.append(f"| {shape}: calls a second, CPU of a call | | {' | '.join(cells)} |")
+    how = f"medians of {options.rounds} rounds of {options.seconds:g} s, in one run that ended at a load of"
+    return "\n".join([*lines, "", f"{machine()};", f"{how} {os.getloadavg()[0]:.0f}."])
 
 
 if __name__ == "__main__":

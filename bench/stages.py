@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 import uvloop
+from _generated import DOCS, machine, put
 from _processes import FOLDER, Cores
 from _targets import Target, build_tools, echo, http_server, stdio_server
 
@@ -215,26 +216,31 @@ async def measure(options: argparse.Namespace, upstream: Target, cores: Cores) -
         blocks.clear()
         await load(cores, options, url)
         objects = [kept / blocks.calls[0] for kept in blocks.own()]
-    show([spent / calls / 1000 for spent in own_ns], (cpu - added_s) * 1e6 / calls, counted, objects)
+    lines = table([spent / calls / 1000 for spent in own_ns], (cpu - added_s) * 1e6 / calls, counted, objects)
+    lines += ["", f"{machine()}, load {os.getloadavg()[0]:.1f}."]
+    print("\n".join(lines))
+    print("\nObjects: blocks of memory that a stage leaves for the next ones, less those that it lets go.")
     print(
-        f"\n{result['rps']:,.0f} calls a second while measured. The clocks of this table cost"
+        f"{result['rps']:,.0f} calls a second while measured. The clocks of this table cost"
         f" {added_s / calls * 1e6:.1f} µs a call more, which are taken off. {options}; {cores}"
     )
+    if options.write:
+        put(DOCS / "performance.md", "stages", "\n".join(lines))
 
 
-def show(own_us: list[float], whole_us: float, counted: list[float], objects: list[float]) -> None:
+def table(own_us: list[float], whole_us: float, counted: list[float], objects: list[float]) -> list[str]:
     """All of them for each call; the last of `counted` is outside of the stages."""
-    print("| stage | µs | Python calls | objects | share |\n|---|---|---|---|---|")
+    lines = ["| stage | µs | Python calls | objects | share |", "|---|---|---|---|---|"]
     for (title, _, _), spent_us, count, kept in zip(STAGES, own_us, counted, objects, strict=False):
         if count:
-            print(f"| {title} | {spent_us:.1f} | {count:.1f} | {kept:+.1f} | {spent_us / whole_us:.0%} |")
+            share = spent_us / whole_us
+            lines.append(f"| {title} | {spent_us:.1f} | {count:.1f} | {kept:+.1f} | {share:.0%} |")
     rest_us = whole_us - sum(own_us)
-    print(
+    lines.append(
         f"| the event loop, the kernel, the recorder's threads | {rest_us:.1f}"
         f" | {counted[-1]:.1f} | {-sum(objects):+.1f} | {rest_us / whole_us:.0%} |"
     )
-    print(f"| **all** | **{whole_us:.1f}** | **{sum(counted):.1f}** | | |")
-    print("\nObjects: blocks of memory that a stage leaves for the next ones, less those that it lets go.")
+    return [*lines, f"| **all** | **{whole_us:.1f}** | **{sum(counted):.1f}** | | |"]
 
 
 def main() -> None:
@@ -244,6 +250,7 @@ def main() -> None:
     parser.add_argument("--aggregate", action="store_true", help="at /mcp instead of /servers/echo/mcp")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--write", action="store_true", help="store the table in docs/performance.md")
     options = parser.parse_args()
     cores = Cores()
     build_tools()
