@@ -81,7 +81,9 @@ def test_a_folded_text_is_the_text_of_its_folded_characters(text: str) -> None:
     assert fold(text) == "".join(fold(char) for char in text)
 
 
-@given(st.lists(st.characters(min_codepoint=0x80, exclude_categories=[]), min_size=10, max_size=60, unique=True))
+@given(
+    st.lists(st.characters(min_codepoint=0x80, exclude_categories=[]), min_size=10, max_size=60, unique=True)
+)
 def test_rare_characters_of_a_long_text_are_folded_as_all_others(rare: list[str]) -> None:
     text = "".join(char + "a PLAIN text of ASCII, as most of a definition is; " * 2 for char in rare)
     assert fold(text) == "".join(fold(char) for char in text)

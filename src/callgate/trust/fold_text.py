@@ -117,8 +117,11 @@ _TABLE = _Table()
 
 
 def fold(text: str) -> str:
-    """One `replace` for each character there is: several times faster than a look at each place. Where they are
-    rare they are found instead, and a text with very many different ones is looked through at each place."""
+    """One `replace` for each character there is: several times faster than a look at each place.
+
+    Where they are rare they are found instead, and a text with very many different ones is looked through at
+    each place.
+    """
     if text.isascii():
         return text.encode().translate(_ASCII_LOWER, _ASCII_UNSEEN).decode()
     at = 0
@@ -138,4 +141,3 @@ def fold(text: str) -> str:
             break
         text = text.replace(found[0], folded)
     return text[:at].lower() + _TABLE.fold(text[at:])
-
