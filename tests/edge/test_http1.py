@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+from contextlib import ExitStack
 
 import pytest
 from edge.conftest import Door
@@ -173,6 +175,32 @@ async def test_closing_lets_a_request_under_way_arrive_and_answers_it(door: Door
         answer = await http.answer()
         assert (answer.body, answer.headers["connection"]) == (b"POST /x local body", "close")
         assert await http.rest() == b""
+        await closing
+
+
+async def test_closing_answers_what_came_on_connections_that_were_not_accepted_yet(door: Door) -> None:
+    """As a balancer sends it that has not heard of the stop."""
+    with ExitStack() as clients:
+        connected = [
+            clients.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(20)
+        ]
+        for client in connected:
+            client.sendall(b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await door.listener.close()
+        for client in connected:
+            answer = client.makefile("rb").read()
+            assert answer.startswith(b"HTTP/1.1 200 "), answer
+            assert b"\r\nconnection: close\r\n" in answer
+
+
+async def test_closing_waits_a_moment_for_the_first_request_of_a_connection(door: Door) -> None:
+    async with door.probe() as asking, door.probe() as silent:
+        await until(lambda: len(door.listener.connections) == 2)
+        closing = asyncio.create_task(door.listener.close())
+        await until(lambda: is_refused(door.port))
+        answer = await asking.request("GET", "/x")
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert await silent.rest() == b""
         await closing
 
 

@@ -14,6 +14,9 @@ from callgate.model.errors import CallerError
 _IDLE_S = 75.0
 # Proxies give up on an answer that is silent for a minute; this leaves room for two lost comments.
 _SILENCE_S = 15.0
+# How long a new connection has for its first request when we stop: who connects is about to ask.
+_FIRST_REQUEST_S = 0.5
+_LOOK_FOR_IT_EVERY_S = 0.01
 # When all places are taken: how long a connection may stay before its first request, and how often we look.
 _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
@@ -52,6 +55,14 @@ class Connections:
         self._is_leaving = True
         for connection in self._open:
             connection.leave()
+
+    async def hear_newest(self) -> None:
+        """Waits for the first requests of those who have just connected."""
+        now = asyncio.get_running_loop().time
+        while any(  # noqa: ASYNC110 - once, at the very end: an event would cost each connection
+            not one.has_asked and one.waiting_since > now() - _FIRST_REQUEST_S for one in self._open
+        ):
+            await asyncio.sleep(_LOOK_FOR_IT_EVERY_S)
 
     async def close(self) -> None:
         answering = [task for connection in self.all() if (task := connection.shut_down())]

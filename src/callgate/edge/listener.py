@@ -30,14 +30,15 @@ from callgate.edge.gate import (
     identify,
 )
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
+from callgate.edge.http.listening import BACKLOG, cannot_listen, stop_accepting
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.http.service import Service
 from callgate.edge.mcp_http import McpHttp
 from callgate.edge.refusals import Refusals
 from callgate.edge.token_guesses import TokenGuesses
 from callgate.edge.visit import Visit
-from callgate.model.error_codes import REFUSED_TOO_MANY_GUESSES, SETUP_PORT
-from callgate.model.errors import CallgateError, RefusedError, SetupError, unknown_server
+from callgate.model.error_codes import REFUSED_TOO_MANY_GUESSES
+from callgate.model.errors import CallgateError, RefusedError, unknown_server
 from callgate.model.identity import Principal
 from callgate.ports.answerer import Answerer
 from callgate.ports.event_sink import EventSink
@@ -50,7 +51,6 @@ _log = logging.getLogger(__name__)
 _SERVER_PATH = re.compile(r"/servers/([^/]+)/mcp")
 # How often connections are looked at.
 _SWEEP_S = 5.0
-BACKLOG = 1024
 # How many of the largest bodies there may be at a time. Reading one as JSON and passing it on takes two or
 # three times its size, so that 8 of 16 MiB are some 400 MB in the worst moment.
 _LARGEST_BODIES = 8
@@ -141,8 +141,9 @@ class Listener:
             self._sweep.cancel()
         self.leave()
         for server in self._servers:
-            server.close()
+            await stop_accepting(server, self.accept)
         self.mcp.close()
+        await self.connections.hear_newest()
         await asyncio.sleep(0)  # requests that have reached us but were not read yet
         await self.connections.close()
         for server in self._servers:
@@ -263,21 +264,6 @@ class Listener:
                 await asyncio.sleep(delay_s)
             finally:
                 self._guesses.waited(request.peer)
-
-
-def cannot_listen(host: str, port: int, problem: OSError | OverflowError) -> SetupError:
-    return SetupError(
-        SETUP_PORT,
-        f"Cannot listen on {host}:{port}: {_plain_reason(problem)}",
-        hint="Stop what listens there, or choose another port with --port (0 takes any free one)",
-    )
-
-
-def _plain_reason(problem: OSError | OverflowError) -> str:
-    """The system's own words, which asyncio wraps into a sentence; a name that is not found has none."""
-    if isinstance(problem, OSError) and problem.errno and not isinstance(problem, socket.gaierror):
-        return os.strerror(problem.errno).lower()
-    return getattr(problem, "strerror", None) or str(problem)
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from callgate.edge.listener import BACKLOG, cannot_listen
+from callgate.edge.http.listening import BACKLOG, cannot_listen
 
 _HAS_OWN_EACH = sys.platform == "linux"
 
