@@ -8,8 +8,8 @@ import sys
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from databases.server import program
 from end_to_end.forked import Command, start_forked
 from end_to_end.gateway_process import clean_environment, get_json
 from end_to_end.raw_clients import LegacyClient, ModernClient
+from kept_port import kept_port
 from waiting import until
 
 SERVER = Path(__file__).with_name("counting_server.py")
@@ -98,6 +99,7 @@ class Fleet:
     servers: str = ""  # entries of the configuration; empty: the counting server
     hop_listen: str = "127.0.0.1:0"
     program: tuple[str, ...] = ()  # instead of a fork of ours, for replicas that start from now on
+    ports: ExitStack = field(default_factory=ExitStack)  # nobody else is given them between two replicas
 
     @property
     def log(self) -> Path:
@@ -148,6 +150,7 @@ drain = "{self.drain}"
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         (folder / "callgate.toml").write_text(self.config())
         known = {row[0] for row in self._gateways()}
+        port = port or self.ports.enter_context(kept_port())
         start = partial(asyncio.create_subprocess_exec, *self.program) if self.program else start_forked
         with (folder / "stderr").open("wb") as stderr:
             process = await start(
@@ -158,7 +161,7 @@ drain = "{self.drain}"
         assert process.stdout is not None
         line = await process.stdout.readline()
         assert line, (folder / "stderr").read_text()
-        port = urlsplit(json.loads(line)["url"]).port or 0
+        assert urlsplit(json.loads(line)["url"]).port == port
         named = [row[0] for row in self._gateways() if row[0] not in known]
         replica = Replica(process, folder, port, named[0] if len(named) == 1 else "")
         self.replicas.append(replica)
@@ -267,5 +270,6 @@ async def running_fleet(
                 nginx.send_signal(signal.SIGTERM)
                 await nginx.wait()
             await asyncio.gather(*(replica.stop() for replica in fleet.replicas))
+            fleet.ports.close()
             complaints = [replica.stderr for replica in fleet.replicas if "Traceback" in replica.stderr]
             assert not complaints, complaints
