@@ -12,7 +12,7 @@ from browser.browser_stage import Stage, open_stage
 from browser.content_server import ELSEWHERE
 from browser.page_watch import PageWatch
 from browser.sight import expect_loaded
-from playwright.async_api import Dialog, Download, Locator, Page, expect
+from playwright.async_api import Dialog, Download, Locator, Page, Route, expect
 from waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -127,6 +127,26 @@ async def test_files_in_a_table_are_named_and_open_on_demand_and_links_open_thro
     await expect(page.get_by_role("heading", name="resources/read")).to_be_visible()
     assert await page.evaluate("() => window.hacked") is None
     assert not [url for url in watch.requested if "elsewhere" in url]
+
+
+async def test_an_opened_row_stays_open_when_the_call_is_read_again(
+    page: Page, content: tuple[Stage, Path]
+) -> None:
+    """As it is when its tokens were counted, or it has settled."""
+    stage, _ = content
+
+    async def as_if_running(route: Route) -> None:
+        answer = await route.fetch()
+        await route.fulfill(response=answer, json={**await answer.json(), "outcome": None})
+
+    await page.route("**/api/v1/exchanges/*", as_if_running, times=1)
+    await page.goto(f"{stage.url}/calls/{await made(stage, 'content__files')}")
+    async with page.expect_response("**/api/v1/exchanges/*") as again:
+        await page.get_by_role("button", name="Open row 1").click()
+        await expect(page.get_by_test_id("row-panel")).to_be_visible()
+    await (await again.value).finished()
+    await expect(page.locator("[data-testid=call-outcome] [data-outcome=answered]")).to_be_attached()
+    await expect(page.get_by_test_id("row-panel")).to_be_visible()
 
 
 async def test_a_table_is_sorted_searched_resized_opened_and_downloaded(
