@@ -127,6 +127,10 @@ class _Client:
         assert found is not None
         return found[0]
 
+    async def names_of(self, *servers: str) -> list[str]:
+        """Once all of them are in the list, which waits for a slow server only for a moment."""
+        return await self.until_names(lambda names: {name.partition("__")[0] for name in names} == {*servers})
+
     async def hang_up(self) -> None:
         for answering in self.open:
             await answering.hang_up()

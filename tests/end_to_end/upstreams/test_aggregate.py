@@ -268,8 +268,7 @@ async def test_a_changed_list_is_announced_and_is_new_at_once(
             acknowledged = await stream.next()
             assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
             assert acknowledged["params"]["notifications"] == {"toolsListChanged": True}
-        # A list waits for a slow server only for a moment.
-        before = await client.until_names(lambda names: {name[:5] for name in names} == {"one__", "two__"})
+        before = await client.names_of("one", "two")
         one.offer(**(OFFERS | {"tools": ["play", "fresh"]}))
         steps = [announce_changed(era, kind) for kind in ("prompts", "tools")]
         assert text_of(await client.play("one__play", *steps, FINE)) == "fine"

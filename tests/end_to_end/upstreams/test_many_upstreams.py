@@ -108,7 +108,7 @@ async def test_what_a_server_offered_stays_listed_while_it_is_down_for_a_moment(
     one.options = ["--needs", str(needed)]
     async with staged(one, Actor("two", tmp_path)) as stage, stage.client() as client:
         await stage.until_state("one", "up")
-        before = await client.names()
+        before = await client.names_of("one", "two")
         needed.unlink()
         os.kill(one.pids()[0], signal.SIGKILL)
         await stage.until_state("one", "down")
