@@ -27,17 +27,13 @@ from callgate.recorder.flush.batch import Batch
 from callgate.recorder.flush.drain import Drain, RoundCutError, StoreLock, has_rows, journalled_bytes
 from callgate.recorder.flush.foreign_rows import ForeignRows
 from callgate.recorder.flush.keeping import Flushed, KeptJournals
+from callgate.recorder.flush.round_times import RoundTimes
 from callgate.recorder.folder import journals_in
 from callgate.recorder.trouble import Trouble, attempt, describe, waiting_text
 from callgate.this_process import trim_heap
 
 _log = logging.getLogger(__name__)
 
-# When nothing was journalled for a quarter of a second, a store of our own has the machine to itself. Until
-# then it waits (`StoreTraits.flush_every_s`).
-_LOOK_EVERY_S = 0.25
-# So that the processes that share a store do not all come at once: a quarter more or less.
-_JITTER = 0.25
 # A process that does not keep the store (`callgate stdio`) opens it now and then, if nobody else has it. Who
 # keeps it looks this often for what others left behind, and for days that are overdue.
 _DRAIN_NOW_AND_THEN_S = 60.0
@@ -77,10 +73,9 @@ class Keeper:
         self._stopping = False
         self._was_asked = False
         self._is_behind = self._is_loaded = self._gives_way = self._was_cut = False
-        self._drained_mono = self._stored_mono = time.monotonic()
-        self._due_after_s = store.traits.flush_every_s
-        self._retry_s = store.traits.retry_s[0]
-        self._journalled_bytes = self._drained_bytes = self._begun_bytes = self._trimmed_rows = 0
+        self._stored_mono = time.monotonic()
+        self._times = RoundTimes(store.traits, self._stored_mono)
+        self._begun_bytes = self._trimmed_rows = 0
         self._trouble = Trouble()
         self.rounds = 0  # that are over
         self._thread = background.thread("record store", self._run)
@@ -131,8 +126,7 @@ class Keeper:
     def _run(self) -> None:
         last = False
         while not last:
-            waited_s = time.monotonic() - self._drained_mono
-            self._wake.wait(timeout=next_look_s(waited_s, self._due_after_s))
+            self._wake.wait(timeout=0.0 if self._was_cut else self._times.next_look_s(time.monotonic()))
             self._wake.clear()
             self._measure()
             last = self._stopping
@@ -142,7 +136,7 @@ class Keeper:
                 if last or self._is_due() or (flushes and not self._waits_to_retry()):
                     self._run_round(gives_way=not (last or flushes or self._is_behind))
             except (OSError, RuntimeError) as problem:  # no descriptor for a look, no thread for a round
-                self._drained_mono = time.monotonic()
+                self._times.not_begun(time.monotonic())
                 self._trouble.note(self._store.trouble(problem))
             finally:
                 for flushed in flushes:
@@ -178,21 +172,19 @@ class Keeper:
     def _is_due(self) -> bool:
         if self._was_cut:
             return True
-        waited_s = time.monotonic() - self._drained_mono
+        now_mono = time.monotonic()
+        waited_s = self._times.since_round_s(now_mono)
         if waited_s >= _DRAIN_NOW_AND_THEN_S or not self._keeps_store:
             return waited_s >= _DRAIN_NOW_AND_THEN_S
         if self._trouble.error is not None:
-            return waited_s >= self._retry_s
-        size, before = journalled_bytes(self._journal_folder), self._journalled_bytes
-        self._journalled_bytes = size
-        is_quiet = size == before and not self._store.traits.is_shared
-        return size != self._drained_bytes and (is_quiet or waited_s >= self._due_after_s)
+            return self._times.may_retry(now_mono)
+        return self._times.is_due(journalled_bytes(self._journal_folder), now_mono)
 
     def _waits_to_retry(self) -> bool:
         """A read of a shared store that is away fails at once, and puts no load on it."""
         if self._trouble.error is None or not self._store.traits.is_shared:
             return False
-        return time.monotonic() - self._drained_mono < self._retry_s
+        return not self._times.may_retry(time.monotonic())
 
     def _round(self, gives_way: bool) -> None:
         self._gives_way = gives_way and self._may_be_put_off
@@ -203,15 +195,8 @@ class Keeper:
         if self._drain.rows - self._trimmed_rows >= _LARGE_ROWS:
             self._trimmed_rows = self._drain.rows
             trim_heap()
-        self._drained_mono = time.monotonic()
-        traits = self._store.traits
-        least, most = traits.retry_s
-        # Decorrelated: those that lost the store at the same time do not come back at the same time.
-        tripled = random.uniform(least, 3 * self._retry_s)  # noqa: S311 - no secret
-        self._retry_s = least if self._trouble.error is None else min(most, tripled)
-        jitter = random.uniform(1 - _JITTER, 1 + _JITTER) if traits.is_shared else 1.0  # noqa: S311
-        watched_s = traits.flush_watched_s if self._store.is_watched else None
-        self._due_after_s = 0.0 if self._was_cut else (watched_s or traits.flush_every_s) * jitter
+        has_failed, is_watched = self._trouble.error is not None, self._store.is_watched
+        self._times.ended(time.monotonic(), random.uniform, has_failed=has_failed, is_watched=is_watched)
         self.rounds += 1
 
     def _bring_up_to_date(self) -> None:
@@ -225,7 +210,7 @@ class Keeper:
                 self._drain_into_store(is_holder)
                 self._is_behind = self._drain.waiting_bytes() > _BEHIND_BYTES
                 self._stored_mono = begun_mono
-            self._drained_bytes = size
+            self._times.stored(size)
         except RoundCutError:
             self._was_cut = self._is_behind = True
         except StoreBusyError as busy:
@@ -270,9 +255,3 @@ class Keeper:
     def _let_go_of_store(self) -> None:
         self._store.close()
         self._lock.release()
-
-
-def next_look_s(waited_s: float, due_after_s: float) -> float:
-    """A round that becomes due before the next look is not put off to the one after."""
-    left_s = due_after_s - waited_s
-    return left_s if 0 < left_s < _LOOK_EVERY_S else min(_LOOK_EVERY_S, due_after_s)
