@@ -15,6 +15,8 @@ from callgate.model.events import ExchangeOpened, SessionClosed
 from callgate.model.exchange import Outcome
 from callgate.ports.record_reader import EventFilter
 from callgate.recorder import recorder as recorder_module
+from callgate.recorder.journal.frames import CALLS
+from callgate.recorder.journal.journal import read_frames, segments
 
 
 def rows(folder: Path, sql: str) -> list[Any]:
@@ -147,6 +149,68 @@ async def test_a_reply_waits_until_its_call_is_in_the_journal(tmp_path: Path) ->
         await written
         journal = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
         assert event.exchange.exchange_id.encode() in journal
+    await record.close()
+
+
+def frames_of_calls(folder: Path) -> list[int]:
+    """How many calls each of them has."""
+    (segment,) = segments(folder / "journal")
+    return [frame.count for frame in read_frames(segment, 0) if frame.kind == CALLS]
+
+
+async def test_calls_of_several_turns_share_a_write_where_several_came_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_GATHER_S", 3600.0)  # as long as each turn brings more
+    record, session = Record(tmp_path), a_session()
+    record.emit(settled(session, NOW_S))
+    await until(lambda: record.recorder.waiting_bytes == 0)  # the thread writes the session with it
+    for _ in range(2):
+        record.emit(settled(session, NOW_S))
+    await asyncio.sleep(0)
+    before = frames_of_calls(tmp_path)
+    assert before[-1] == 2, "one turn, one write"
+    for _ in range(5):
+        record.emit(settled(session, NOW_S))
+        await asyncio.sleep(0)
+        assert frames_of_calls(tmp_path) == before
+    written = record.recorder.written()
+    assert written is not None
+    await written
+    assert frames_of_calls(tmp_path) == [*before, 5]
+    assert len(await record.source_requests()) == 8
+    await record.close()
+
+
+async def test_a_call_that_came_alone_does_not_make_the_next_one_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_GATHER_S", 3600.0)
+    record, session = Record(tmp_path), a_session()
+    record.emit(settled(session, NOW_S))
+    await until(lambda: record.recorder.waiting_bytes == 0)
+    for _ in range(3):
+        record.emit(settled(session, NOW_S))
+        await asyncio.sleep(0)
+        assert record.recorder.waiting_bytes == 0
+    await record.close()
+
+
+@pytest.mark.parametrize("body_bytes", [10, 20_000])
+async def test_calls_without_an_end_do_not_put_off_the_write_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body_bytes: int
+) -> None:
+    monkeypatch.setattr(recorder_module, "_GATHER_S", 3600.0)
+    record, session = Record(tmp_path), a_session()
+    told: list[int] = []
+    for number in range(600):
+        for _ in range(2):
+            record.emit(settled(session, NOW_S, reply=b'"%b"' % (b"x" * body_bytes)))
+        record.recorder.when_written(told.append, number)
+        await asyncio.sleep(0)
+        if told:
+            break
+    assert told
     await record.close()
 
 

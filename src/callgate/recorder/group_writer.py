@@ -63,6 +63,11 @@ class GroupWriter:
         """What was emitted and is not in the journal."""
         return self._taken_events + len(self._intake)
 
+    @property
+    def may_grow(self) -> bool:
+        """Whether twice as much would still be short."""
+        return self._intake.is_short(_GROUP_EVENTS // 2, _SHORT_BYTES // 2)
+
     def write_short(self) -> bool:
         """Whether everything emitted so far is in the journal. If not, it is for `write_all`, which also says
         what is wrong. On the loop: never waits for another thread, never raises."""
