@@ -16,6 +16,7 @@ from sql.other_values import seen, with_other_values
 from sql.plain_statements import NAMES, TELLING, PlainStatements
 from sqlglot.parsers import duckdb, mysql, postgres, sqlite
 
+from callgate.model.verdict import Allow, Deny
 from callgate.sql.engines.duckdb.dialect.dialect import DUCKDB
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
 from callgate.sql.engines.postgres.dialect.dialect import POSTGRES
@@ -261,6 +262,21 @@ def test_a_hidden_table_is_hidden_in_other_letters_too() -> None:
 )
 def test_what_is_not_plain(dialect: Dialect, text: str) -> None:
     assert judge_plainly(text, Policy(dialect)) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_a_text_that_ends_anywhere_has_a_verdict(dialect: Dialect) -> None:
+    whole = (
+        "WITH a1 AS (SELECT count(*) AS n1, CASE WHEN b1 = 1 THEN 'x' ELSE 2 END FROM s1.t1 x1 WHERE c1 IN (1)"
+        " GROUP BY b1 HAVING count(*) > 1), b2 AS (SELECT 1) SELECT DISTINCT a1.*, b1 + - 2 FROM a1 LEFT OUTER"
+        " JOIN (SELECT 1 FROM s1.t2) AS y1 ON a1.n1 = y1.n1 CROSS JOIN s1.t3 ORDER BY 1 DESC LIMIT 5 OFFSET 6"
+        " UNION ALL SELECT 3"
+    )
+    ends = [place for place, character in enumerate(f"{whole} ") if character == " "]
+    for end in (0, *ends):
+        for behind in ("", " (", ","):
+            text = whole[:end] + behind
+            assert isinstance(judge(text, policy_for(dialect, {})).verdict, Allow | Deny), text
 
 
 def test_every_word_of_sqlglot_and_of_our_dialects_is_on_the_list() -> None:

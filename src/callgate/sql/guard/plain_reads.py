@@ -109,15 +109,16 @@ class _Reader(PlainExpressions):
             raise NotPlain
 
     def _cte(self) -> None:
-        name, written = self._words[self._at], self._tokens[self._at]
+        at = self._at
         self._name()
         self._take("AS")
         self._take("(")
         self._query()
         self._take(")")
+        name = self._words[at]
         if name in self._ctes:
             raise NotPlain
-        self._ctes[name] = written
+        self._ctes[name] = self._tokens[at]
 
     def _query(self) -> None:
         self._select()
