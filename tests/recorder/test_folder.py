@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from recorder.happenings import Open, a_session, day_file, settled
+from recorder.no_descriptors import no_descriptors
 
-from callgate.recorder.folder import make_record_folder
+from callgate.recorder.folder import files_in, make_record_folder
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +71,12 @@ async def test_files_of_an_earlier_version_are_closed_too(open_recorder: Open, t
     await second.source_requests(None)
     await second.close()
     assert mode(day_file(tmp_path)) == 0o600
+
+
+def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    for name in ("b.journal", "a.journal", "c.journal.new"):
+        (tmp_path / name).touch()
+    assert [path.name for path in files_in(tmp_path, ".journal")] == ["a.journal", "b.journal"]
+    assert files_in(tmp_path / "none", ".journal") == []
+    with no_descriptors(), pytest.raises(OSError, match="Too many open files"):
+        files_in(tmp_path, ".journal")

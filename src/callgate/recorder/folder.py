@@ -36,6 +36,20 @@ def make_record_folder(folder: Path) -> Path:
     return journal
 
 
+def files_in(folder: Path, ending: str) -> list[Path]:
+    """By name; none where there is no such folder. Raises OSError.
+
+    From Python 3.13 on `Path.glob` says of a folder that cannot be read that nothing is in it: without a free
+    descriptor there would be no journal to store, and no day to show.
+    """
+    try:
+        with os.scandir(folder) as found:
+            names = sorted(one.name for one in found if one.name.endswith(ending))
+    except FileNotFoundError:
+        return []
+    return [folder / name for name in names]
+
+
 def folder_id(folder: Path) -> str:
     """What a shared store knows the record's folder by, wherever it is moved to. Made at first use."""
     path = folder / "store.id"

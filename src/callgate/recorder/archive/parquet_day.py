@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from callgate.recorder.archive.manifest import ArchivedFile
+from callgate.recorder.folder import files_in
 from callgate.recorder.stores.duckdb.day_files import ATTACH_SEALED, SETTINGS, sql_text
 from callgate.recorder.stores.duckdb.schema import VIEWS, view_statements
 from callgate.recorder.trouble import store_uncopied
@@ -65,7 +66,7 @@ def _written(connection: duckdb.DuckDBPyConnection, days: Sequence[Path], folder
             f"COPY ({rows}) TO '{sql_text(made.resolve())}'"
             f" ({_OPTIONS}, FILE_SIZE_BYTES {_FILE_BYTES}, FILENAME_PATTERN 'part-{{i}}')"
         )
-        written = sorted(made.glob("*.parquet"), key=lambda path: int(path.stem.partition("-")[2]))
+        written = sorted(files_in(made, ".parquet"), key=lambda path: int(path.stem.partition("-")[2]))
         for number, path in enumerate(written, 1):
             told = _told(connection, path, f"{_NAMES[table]}-{number:04}.parquet")
             if told.rows:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from callgate.background import Background
+from callgate.recorder.folder import files_in
 from callgate.recorder.journal.frames import HEAD, Frame, read_frame
 from callgate.recorder.trouble import JournalFullError, Trouble, attempt, journal_unsynced
 
@@ -140,7 +141,7 @@ def _write_all(fd: int, parts: Sequence[bytes | bytearray]) -> None:
 
 
 def segments(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*{_SUFFIX}"))
+    return files_in(folder, _SUFFIX)
 
 
 def writer_of(segment: Path) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from callgate.recorder.folder import files_in
 from callgate.recorder.stores.clickhouse.insert_rows import Insert
 
 _SUFFIX = ".insert"
@@ -55,11 +56,11 @@ class Intents:
 
     @property
     def are_there(self) -> bool:
-        return any(self._folder.glob(f"*{_SUFFIX}"))
+        return bool(files_in(self._folder, _SUFFIX))
 
     def found(self) -> Iterator[Insert]:
         """What somebody was about to send. A file that is not whole says nothing: it goes."""
-        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+        for path in files_in(self._folder, _SUFFIX):
             if (insert := _read(path)) is not None:
                 yield insert
             else:

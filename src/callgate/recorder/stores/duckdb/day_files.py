@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from callgate.recorder.flush.batch import ROW_GROUP_ROWS
+from callgate.recorder.folder import files_in
 from callgate.recorder.stores.duckdb.library import duckdb
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -91,7 +92,7 @@ class Day:
 def days_in(folder: Path) -> list[Day]:
     """Newest first."""
     days: list[Day] = []
-    for path in folder.glob("*.duckdb"):
+    for path in files_in(folder, ".duckdb"):
         if found := _FILE_NAME.fullmatch(path.name):
             with suppress(ValueError):
                 days.append(Day(folder, date.fromisoformat(found[1]), int(found[2] or 0)))
