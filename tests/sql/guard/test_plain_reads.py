@@ -267,10 +267,10 @@ def test_what_is_not_plain(dialect: Dialect, text: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_a_text_that_ends_anywhere_has_a_verdict(dialect: Dialect) -> None:
     whole = (
-        "WITH a1 AS (SELECT count(*) AS n1, CASE WHEN b1 = 1 THEN 'x' ELSE 2 END FROM s1.t1 x1 WHERE c1 IN (1)"
-        " GROUP BY b1 HAVING count(*) > 1), b2 AS (SELECT 1) SELECT DISTINCT a1.*, b1 + - 2 FROM a1 LEFT OUTER"
-        " JOIN (SELECT 1 FROM s1.t2) AS y1 ON a1.n1 = y1.n1 CROSS JOIN s1.t3 ORDER BY 1 DESC LIMIT 5 OFFSET 6"
-        " UNION ALL SELECT 3"
+        "WITH a1 AS (SELECT count(*) AS n1, CASE WHEN b1 = 1 THEN 'x' ELSE 2 END FROM s1.t1 x1 WHERE c1 IN (1"
+        ") GROUP BY b1 HAVING count(*) > 1), b2 AS (SELECT 1) SELECT DISTINCT a1.*, b1 + - 2 FROM a1 LEFT"
+        " OUTER JOIN (SELECT 1 FROM s1.t2) AS y1 ON a1.n1 = y1.n1 CROSS JOIN s1.t3 ORDER BY 1 DESC LIMIT 5"
+        " OFFSET 6 UNION ALL SELECT 3"
     )
     ends = [place for place, character in enumerate(f"{whole} ") if character == " "]
     for end in (0, *ends):
