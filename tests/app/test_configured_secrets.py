@@ -80,6 +80,12 @@ def test_a_common_word_does_not_count_even_where_a_secret_stands(tmp_path: Path,
     assert secrets(tmp_path, child('API_TOKEN = "${API_TOKEN}"'), API_TOKEN=value) == set()
 
 
+@pytest.mark.parametrize("value", ["call", "tools", "method", "JSONRPC", "dummy", "not-needed", "ollama"])
+def test_words_of_the_protocol_and_of_those_who_have_no_key_do_not_count(tmp_path: Path, value: str) -> None:
+    """The record would have no `tools/call` in it any more."""
+    assert secrets(tmp_path, child(f'API_KEY = "{value}"')) == set()
+
+
 @pytest.mark.parametrize(
     ("name", "found"), [("same", set()), ("pin", set()), ("tiny", set()), ("word", {"dragon"})]
 )

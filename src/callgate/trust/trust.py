@@ -206,14 +206,27 @@ class Trust:
             for entry, name in named.items()
             if judged[entry].accepts
         ]
-        if kind == "tool" and not for_some and any(one.change for one in judged.values()):
-            self._first_sight_until_mono.pop(server, None)  # it is another one by now
         is_written = new if for_some else is_first and self._lock.is_usable
-        if is_written and not self._accept_first(server, section, new, for_some=for_some):
+        if is_written and self._accept_first(server, section, new, for_some=for_some):
+            pins = self._lock.pins(server)  # another process may have been first, with another list
+            judged |= {
+                entry: judge(
+                    self.mode_of(server),
+                    pins.get(section, name),
+                    looked[entry],
+                    is_first=False,
+                    has_lock=True,
+                )
+                for entry, name in named.items()
+                if judged[entry].accepts
+            }
+        elif is_written:
             face = Face.NONE if self.mode_of(server) == "hold" else Face.AS_IT_IS
             judged |= {
                 entry: replace(one, face=face, change="new") for entry, one in judged.items() if one.accepts
             }
+        if kind == "tool" and not for_some and any(one.change for one in judged.values()):
+            self._first_sight_until_mono.pop(server, None)  # it is another one by now
         shown: dict[bytes, bytes | None] = {}
         items: dict[str, TrustItem] = {}
         for entry, name in named.items():

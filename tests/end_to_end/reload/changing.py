@@ -32,13 +32,13 @@ class Changing:
 
     async def post(self, path: str, body: Any, **headers: str) -> Any:
         url = self.gateway.announced["url"] + path
-        return await asyncio.to_thread(_post, url, json.dumps(body).encode(), headers)
+        return await asyncio.to_thread(post, url, json.dumps(body).encode(), headers)
 
     async def servers(self) -> dict[str, Any]:
         return {one["name"]: one for one in (await self.gateway.get("/api/v1/servers"))["servers"]}
 
 
-def _post(url: str, body: bytes, headers: dict[str, str]) -> Any:
+def post(url: str, body: bytes, headers: dict[str, str]) -> Any:
     try:
         with urlopen(
             Request(url, body, {"Content-Type": "application/json", **headers}), timeout=60

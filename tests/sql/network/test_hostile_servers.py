@@ -11,16 +11,18 @@ import pytest
 from databases.database import Database
 from hypothesis import given
 from hypothesis import strategies as st
-from sql.network.conftest import Opener
+from sql.network.conftest import Opener, address_of
 from sql.network.peer import listening
 from sql.network.proxy import Proxy
 
 from callgate.model.errors import SourceError
 from callgate.sql.drivers.network.server import MOST_FAULT_CHARS
+from callgate.sql.drivers.network.stream import ByteStream
 from callgate.sql.engines.mysql.driver.geometry import to_wkt
 from callgate.sql.engines.mysql.driver.packets import read_fault as mysql_fault
 from callgate.sql.engines.postgres.driver.messages import read_fault as postgres_fault
-from callgate.sql.settings import ServerAddress
+from callgate.sql.engines.postgres.driver.wire import PostgresWire
+from callgate.sql.settings import ServerAddress, Tls, TlsMode
 
 
 class Liar(Proxy):
@@ -61,6 +63,54 @@ async def test_spoilt_answers_end_in_an_error_or_an_answer(
         for _ in range(5):
             with suppress(SourceError):
                 await source.run("SELECT 1, 'abc', NULL, 2.5")
+
+
+async def test_an_answer_that_comes_twice_is_told_to_nobody_else(
+    either: Opener, liar: tuple[Liar, ServerAddress]
+) -> None:
+    proxy, address = liar
+    async with either(address=replace(address, tls=Tls(TlsMode.OFF)), pool_size=1) as source:
+        await source.run("SELECT 0 AS n")
+        for number in range(20):
+            proxy.spoil = lambda data: data + data
+            with suppress(SourceError):
+                assert await source.cell(f"SELECT {number} AS n") == number
+            proxy.spoil = bytes
+            assert await source.cell(f"SELECT {number} + 100 AS n") == number + 100
+
+
+NOTICE = b"N\0\0\0\x0bSHELLO\0"
+
+
+async def test_notices_that_come_before_a_question_end_nothing(post: Opener, postgres: Database) -> None:
+    proxy = Liar(postgres.host, postgres.port)
+    await proxy.mend()
+    address = replace(address_of(postgres), host="127.0.0.1", port=proxy.port, tls=Tls(TlsMode.OFF))
+    async with post(address=address, pool_size=1) as source:
+        session = await source.cell("SELECT pg_backend_pid()")
+        proxy.spoil = lambda data: data + NOTICE * 3
+        for _ in range(5):
+            assert await source.cell("SELECT pg_backend_pid()") == session
+    await proxy.cut()
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_nothing"),
+    [
+        (b"", True),
+        (NOTICE, True),
+        (NOTICE * 2 + NOTICE[:1], True),
+        (NOTICE[:7], True),
+        (b"S\0\0\0\0" * 3, False),
+        (b"Z\0\0\0\x05I", False),
+        (NOTICE + b"E", False),
+    ],
+    ids=range(7),
+)
+def test_postgres_may_say_notices_and_settings_unasked(heard: bytes, is_nothing: bool) -> None:
+    wire = PostgresWire(ByteStream(), is_private=True)
+    wire.stream.buffer += heard
+    assert wire.has_heard_nothing() is is_nothing
 
 
 async def test_a_message_without_end_is_not_collected(post: Opener, postgres: Database) -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from callgate.model.error_codes import UPSTREAM_BUSY
 from callgate.model.errors import UpstreamError
+from callgate.upstreams.child import child
+from callgate.upstreams.child.child import ChildTransport
+from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots, Expendable, Need
 
 
@@ -133,3 +136,16 @@ async def test_a_slot_that_comes_with_the_end_of_patience_is_not_lost() -> None:
     time.sleep(0.05)
     outcome = (await asyncio.gather(waiting, return_exceptions=True))[0]
     assert slots.used == (0 if isinstance(outcome, UpstreamError) else 1)
+
+
+async def test_a_start_that_fails_by_a_bug_gives_its_slot_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a server that is started again and again takes the slots of all others."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(child, "launch_of", fail)
+    slots = ChildSlots(1)
+    with pytest.raises(ZeroDivisionError):
+        await ChildTransport(ChildCommand("files", "true"), None, slots=slots).start()
+    assert slots.used == 0

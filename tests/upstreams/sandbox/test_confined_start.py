@@ -129,6 +129,16 @@ async def test_a_link_in_one_of_two_folders_to_write_to_opens_nothing(tmp_path: 
 
 
 @needs_landlock
+async def test_a_link_to_itself_in_one_of_two_folders_to_write_to_is_as_good_as_none(tmp_path: Path) -> None:
+    with hostile_stage(tmp_path) as stage:
+        work = stage.folder / "work"
+        (work / "sub").symlink_to(work / "sub")
+        sandbox = stage.sandbox(writes=(work, work / "sub"))
+        program = [*curious("read", work / "readme"), str(work / "sub")]
+        assert await stage.run(program, sandbox) == await stage.run(program, stage.sandbox())
+
+
+@needs_landlock
 @pytest.mark.parametrize("key", ["reads", "args"])
 async def test_a_link_of_the_operator_into_a_writable_folder_opens_nothing_behind_it(
     tmp_path: Path, key: str

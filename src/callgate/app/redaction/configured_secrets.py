@@ -44,6 +44,10 @@ _COMMON = word_set(
     welcome development production staging sandbox prod debug info warn warning error trace verbose
     http https stdio json text plain html utf8 utf-8 bearer basic digest read write read_only
     readonly readwrite shared session main master primary replica name value data
+    dummy fake placeholder unused ignored not-needed not_needed not-used not_used your-api-key
+    your_api_key ollama lm-studio
+    jsonrpc method params result content arguments tools call resources prompts completion
+    initialize notifications progress message type
     """
 )
 _PLAIN_KINDS = (NameKind.PASSWORD, NameKind.TOKEN, NameKind.HEADER)

@@ -45,6 +45,12 @@ class SomeClientsOnly:
             for key in ((part.upstream, name), (part.upstream, offer.route.native_name)):
                 self._needed[key] = self._needed.get(key, had) & had
 
+    def note_common(self, part: Part) -> None:
+        """All clients are shown this part by now."""
+        for name, offer in part.offers.items() if self._needed else ():
+            self._needed.pop((part.upstream, name), None)
+            self._needed.pop((part.upstream, offer.route.native_name), None)
+
     def forget(self, upstream: str) -> None:
         self._needed = {key: needed for key, needed in self._needed.items() if key[0] != upstream}
 
@@ -217,7 +223,9 @@ class KnownLists:
             parts = [known.part for other, known in self._known.items() if other[:2] == (name, kind)]
             listed = {uri for part in parts for uri in part.offers}
             self._claims[kind].get(name, set()).intersection_update(listed)
-        if kind is OfferKind.TOOL and view != COMMON:
+        if kind is OfferKind.TOOL and view == COMMON:
+            self.some_clients_only.note_common(listing.part)
+        elif kind is OfferKind.TOOL:
             common = self._known.get((name, kind, COMMON))
             shown_to_all = common.part.offers if common is not None else {}
             self.some_clients_only.note(listing.part, shown_to_all, view.declared.encode())

@@ -89,6 +89,8 @@ class Naming:
             short=self._short[name],
             choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
             faces=self.faces_of(name) if kind in FACED_KINDS else None,
+            is_kept=self._faces is not None and kind in FACED_KINDS,
+            faces_version=self._faces.version if self._faces is not None else 0,
             extent=extent,
         )
 

@@ -56,6 +56,8 @@ class ListReading:
     short: str | None = None  # the upstream's short name, for tools with long ones
     choice: ToolChoice | None = None  # which tools are let through; None: all
     faces: Faces | None = None  # what of it may be shown; None: all
+    is_kept: bool = False  # as it was told: the operator's word may be another one later
+    faces_version: int = 0  # of that word, when this was made
     extent: Extent = "part"
 
 

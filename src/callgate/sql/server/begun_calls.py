@@ -6,9 +6,9 @@
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
@@ -48,14 +48,14 @@ class BegunSourceCall:
         self._listener = listener
         self._task: asyncio.Task[Reply] | None = None
 
-    def answer(self, answer: Coroutine[Any, Any, bytes]) -> None:
-        """`answer`: the raw result of the call. Raises `CallgateError`."""
+    def answer(self, answer: Callable[[], Awaitable[bytes]]) -> None:
+        """`answer`: the raw result of the call. Raises `CallgateError`. Not called if `cancel` is first."""
         self._task = asyncio.get_running_loop().create_task(self._tell(answer))
 
-    async def _tell(self, answer: Coroutine[Any, Any, bytes]) -> Reply:
+    async def _tell(self, answer: Callable[[], Awaitable[bytes]]) -> Reply:
         listener = self._listener
         try:
-            reply = Reply(result=await answer)
+            reply = Reply(result=await answer())
         except CallgateError as error:
             listener(error)
             return _NONE
@@ -118,7 +118,7 @@ class BegunPlainRead(BegunSourceCall):
                 self._under_way.discard(self)
                 self._listener(reply)
                 return
-        self.answer(self._rest())
+        self.answer(self._rest)
 
     async def _rest(self) -> bytes:
         assert self._read is not None

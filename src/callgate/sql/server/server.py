@@ -7,6 +7,7 @@ templates and completions come from the schema_reader.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -133,7 +134,7 @@ class SqlServer(StatelessUpstream):
                 self._introduce(hop)
                 return read
         call = BegunSourceCall(listener)
-        call.answer(self._begun(hop, request))
+        call.answer(partial(self._begun, hop, request))
         return call
 
     def health(self) -> Health:

@@ -116,12 +116,12 @@ class ChildTransport(OneStream):
         environment = environment_of(self._command, os.environ)
         try:
             await self._process.spawn(launch_of(self._command, environment))
-        except UpstreamError:
-            self._give_slot_back()
-            raise
         except (OSError, ValueError) as failure:
             self._give_slot_back()
             raise start_failure(self._command, failure, environment.get("PATH")) from failure
+        except Exception:  # also of a bug: a place that is lost is lost to all servers
+            self._give_slot_back()
+            raise
         if self._process.is_closing:
             raise UpstreamError(UPSTREAM_UNAVAILABLE, f"{self._command.name} was closed while it started")
 

@@ -150,6 +150,11 @@ def _grant(path: Path, rights: int) -> Grant:
     return str(path), rights if path.is_dir() else rights & _OF_FILES
 
 
+def _real(path: Path) -> Path:
+    """Of a link to itself `resolve` raises what is no OSError."""
+    return Path(os.path.realpath(path))
+
+
 def _named(path: Path, key: str, guarded: Guarded) -> Path:
     try:
         real = path.resolve(strict=True)
@@ -169,7 +174,7 @@ def _outside(paths: Iterable[Path], written: list[Path]) -> Iterator[Path]:
 
 def _apart(writes: list[Path]) -> Iterator[Path]:
     """Without those that are inside of another: they have its rights."""
-    folders = {path.resolve() for path in writes}
+    folders = set(map(_real, writes))
     for path in writes:
         inside = (folder in place.parents for place in _places(path) for folder in folders)
         if not any(inside):
@@ -186,13 +191,16 @@ def _places(path: Path) -> Iterator[Path]:
             continue
         place = here / part
         yield place
-        if links < _MOST_LINKS and place.is_symlink():
-            links += 1
-            target = place.readlink()
-            rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
-            here = Path("/") if target.is_absolute() else here
-        else:
+        try:
+            target = place.readlink() if links < _MOST_LINKS else None
+        except OSError:  # most often it is no link; it may also be gone by now
+            target = None
+        if target is None:
             here = place
+            continue
+        links += 1
+        rest += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+        here = Path("/") if target.is_absolute() else here
 
 
 def _arguments(wishes: Wishes, written: list[Path]) -> Iterator[Path]:
@@ -203,7 +211,7 @@ def _arguments(wishes: Wishes, written: list[Path]) -> Iterator[Path]:
                 path = Path(os.path.normpath(wishes.cwd / text))
                 for named in _outside([path] if os.path.lexists(path) else [], written):
                     yield named
-                    yield from _around_script(named.resolve())
+                    yield from _around_script(_real(named))
 
 
 def _interpreters(

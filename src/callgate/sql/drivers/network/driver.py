@@ -83,7 +83,15 @@ class NetworkDriver(Generic[Connection]):
         try:
             return await self._run(statements)
         except LostIdle:
+            return await self._run_again(statements)
+
+    async def _run_again(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
+        """Rule 4. What is at hand by now may be another one that was lost."""
+        try:
             return await self._run(statements)
+        except LostIdle:
+            self._look_after()
+            raise lost_error(self._policy) from None
 
     async def _run(self, statements: Sequence[Statement]) -> tuple[StatementResult, ...]:
         # Most often there is one: the coroutines of `_take` are spared then.

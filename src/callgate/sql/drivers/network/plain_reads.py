@@ -72,7 +72,7 @@ class PlainReadDriver(NetworkDriver[Connection]):
         try:
             return await self._ended(read.connection, read, statements, read.connection.result())
         except LostIdle:
-            return await self._run(statements)
+            return await self._run_again(statements)
 
 
 class NetworkRead(RunningCall, Generic[Connection]):

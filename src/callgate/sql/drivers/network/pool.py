@@ -176,6 +176,7 @@ class ConnectionPool(Generic[Connection]):
         while self._idle:
             connection, since = self._idle.pop()
             if not connection.is_usable:
+                connection.close()
                 self._places -= 1
                 continue
             if time.monotonic() - since < _TRUSTED_IDLE_S:

@@ -91,7 +91,10 @@ class MySqlConnection:
 
     @property
     def is_usable(self) -> bool:
-        return self._is_clean and not self._wire.stream.is_lost
+        """Not where more has come than was asked for: it would be the answer to somebody else's question."""
+        stream = self._wire.stream
+        is_in_step = stream.at == len(stream.buffer) or self._session_reset.is_unread
+        return self._is_clean and not stream.is_lost and is_in_step
 
     async def pin(self) -> None:
         """Raises `ServerError`, `session.PinFailed`."""
@@ -150,6 +153,8 @@ class MySqlConnection:
         if is_short is None:
             is_short = await self._short_way.learns(statements[0], self._ask)
         if is_short:
+            if self._wire.stream.available:
+                raise ConnectionLost  # what comes before the question is no answer to it
             self._plain_reads.send(statements[0], may_reset=True)
             return await self.result()
         if self._session_reset.is_owed:

@@ -28,6 +28,9 @@ _OK = 0x00
 # Many short rows cost more than few long ones: a row counts as a hundred bytes more than it has.
 _SKIPPED_BYTES = 512 * 1024
 _ROW_COST_BYTES = 100
+# A table has at most 4096 columns, and each is defined in at most some 2 KB.
+_MOST_COLUMNS = 4 * 4096
+_MOST_DEFINITION_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -78,9 +81,11 @@ async def read_result(wire: MySqlWire, statement: Statement, limits: Limits) -> 
 
 
 async def read_columns(wire: MySqlWire, count: int, limits: Limits) -> Columns:
+    if count > _MOST_COLUMNS:
+        raise ConnectionLost  # nothing that we hold grows with what a server says
     block = wire.ready_block(count)
     if block is None:
-        block = b"".join([packets.framed(await wire.packet()) for _ in range(count)])
+        block = await _block(wire, count)
     if not wire.ends_with_ok:
         await wire.packet()  # EOF
     return row_columns(
@@ -89,6 +94,18 @@ async def read_columns(wire: MySqlWire, count: int, limits: Limits) -> Columns:
         is_mysql_8=wire.is_mysql_8,
         limit_bytes=limits.cell_bytes,
     )
+
+
+async def _block(wire: MySqlWire, count: int) -> bytes:
+    definitions: list[bytes] = []
+    size_bytes = 0
+    for _ in range(count):
+        definition = packets.framed(await wire.packet())
+        size_bytes += len(definition)
+        if size_bytes > _MOST_DEFINITION_BYTES:
+            raise ConnectionLost
+        definitions.append(definition)
+    return b"".join(definitions)
 
 
 async def read_rows(wire: MySqlWire, columns: Columns, limits: Limits, *, is_binary: bool) -> Rows:

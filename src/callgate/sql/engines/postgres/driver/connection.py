@@ -96,7 +96,8 @@ class PostgresConnection:
 
     @property
     def is_usable(self) -> bool:
-        return self._is_clean and not self._wire.stream.is_lost
+        """Not where more has come than was asked for: it would be the answer to somebody else's question."""
+        return self._is_clean and not self._wire.stream.is_lost and self._wire.has_heard_nothing()
 
     async def pin(self) -> None:
         """Raises `ServerError`, `session.PinFailed`."""

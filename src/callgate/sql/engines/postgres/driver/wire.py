@@ -63,6 +63,19 @@ class PostgresWire:
             if buffer[at] not in _ASIDES:
                 return buffer[at], bytes(buffer[at + _HEADER_BYTES : end])
 
+    def has_heard_nothing(self) -> bool:
+        """But what may come at any time, which is passed over."""
+        stream = self.stream
+        buffer = stream.buffer
+        while stream.at < len(buffer):
+            if buffer[stream.at] not in _ASIDES:
+                return False
+            end = stream.at + 1 + int.from_bytes(buffer[stream.at + 1 : stream.at + _HEADER_BYTES], "big")
+            if len(buffer) < max(end, stream.at + _HEADER_BYTES):
+                return True  # the rest of it is under way
+            stream.at = end
+        return True
+
     async def header(self) -> tuple[int, int]:
         """Kind and length of the next message; its body is not taken yet."""
         while True:
