@@ -23,7 +23,7 @@ from callgate.model.events import Event
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.reply import Reply, Tell
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.http_app import MountedApp
 from callgate.ports.outlet import Outlet
@@ -87,6 +87,9 @@ class BareDriver:
         pass
 
     def end_session(self, session: Session) -> None:
+        pass
+
+    def end_stream(self, presence: Presence, principal: Principal) -> None:
         pass
 
     def server_of(self, public_name: str) -> str | None:

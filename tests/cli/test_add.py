@@ -112,6 +112,11 @@ async def test_an_address_that_wants_a_login_is_added_only_if_one_says_so(
     assert file_of(tmp_path)["mcpServers"] == {"away": {"url": wants_login}}
 
 
+async def test_what_is_wrong_with_an_address_and_what_to_do_are_two_sentences(tmp_path: Path) -> None:
+    done = await run_callgate(tmp_path, "add", "http://127.0.0.1:1/mcp", "--yes")
+    assert "refused the connection. Is the server running, and is the port right?" in done.stdout
+
+
 async def test_values_are_read_set_and_taken_out_and_the_rest_of_the_file_stays(tmp_path: Path) -> None:
     file = tmp_path / "callgate.toml"
     before = f'version = 1 # ours\n[server]\ntokens = ["{TOKEN}"]\n'

@@ -3,6 +3,7 @@
 import json
 import re
 import zlib
+from datetime import date, timedelta
 from pathlib import Path
 
 from end_to_end.gateway_process import run_callgate
@@ -24,7 +25,11 @@ async def test_a_token_is_shown_once_and_only_its_hash_is_kept(tmp_path: Path) -
     listed = json.loads((await run_callgate(tmp_path, "token", "list", "--json")).stdout)
     (entry,) = listed["tokens"]
     assert (entry["name"], entry["role"], entry["is_expired"]) == ("nightly", "call", False)
-    assert entry["expires"] is not None
+    (written,) = re.findall(r"expires = (\S+)", file.read_text())
+    assert f"until {written}" in made.stderr
+    assert entry["expires"].startswith(str(date.fromisoformat(written) + timedelta(days=1)))
+    shown = (await run_callgate(tmp_path, "token", "list")).stdout
+    assert f"nightly\tcall\t{written}\t" in shown, "the day that was said, in the file and in the list"
 
 
 async def test_a_name_is_taken_until_it_is_replaced_or_revoked(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_password_on_the_command_line_is_warned_about_and_not_repeated(folder:
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("nowhere.db", "argument 1: the file cannot be read: No such file"),
+        ("nowhere.db", 'argument 1: "nowhere.db" cannot be read: No such file'),
         ("text.db", "argument 1: the file is not one that can be served. SQLite and DuckDB"),
         ("oracle://me:hunter2@a/shop", 'argument 1: "oracle" is not one of the known schemes'),
         ("postgres://me:hunter2@a/shop?sslmode=maybe", "argument 1: "),

@@ -7,7 +7,7 @@ from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.reply import Answer, Asking, Notice, Paused, Reply, RpcFault, Tell
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.ports.answerer import PlainReceiver
 from callgate.ports.outlet import Outlet
 
@@ -18,6 +18,7 @@ class ScriptedAnswerer:
         self.notices: list[Arrival] = []
         self.cancelled: list[str] = []
         self.ended: list[str] = []
+        self.ended_streams: list[Presence] = []
         self.sessions: dict[str, Session] = {}
         self.outlets: dict[str, Outlet] = {}
         self.on_end: dict[str, Callable[[], None]] = {}
@@ -98,6 +99,9 @@ class ScriptedAnswerer:
         self.on_end.pop(session.session_id, lambda: None)()
         if session.handshake_id is not None:
             self.sessions.pop(session.handshake_id, None)
+
+    def end_stream(self, presence: Presence, principal: Principal) -> None:
+        self.ended_streams.append(presence)
 
     def server_of(self, public_name: str) -> str | None:
         return "shop" if public_name.startswith("shop__") else None

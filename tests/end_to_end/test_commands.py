@@ -8,6 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
+from waiting import until
 
 import callgate
 
@@ -78,10 +79,24 @@ async def test_call_answers_with_and_without_a_running_gateway(tmp_path: Path, r
             assert [entry["client"] for entry in await gateway.requests()] == [
                 f"callgate-cli/{callgate.__version__}"
             ]
+
+            async def is_over() -> bool:
+                sessions = (await gateway.get("/api/v1/sessions"))["sessions"]
+                assert [one["client_name"] for one in sessions] == ["callgate-cli"], "one client, one session"
+                return sessions[0]["status"] != "open"
+
+            await until(is_over)
     else:
         done = await run_callgate(tmp_path, "call", "demo__query", COUNT)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "| n |" in done.stdout
+
+
+async def test_a_value_without_a_key_for_an_unlisted_tool_names_the_one_that_is_meant(tmp_path: Path) -> None:
+    done = await run_callgate(tmp_path, "call", "query", "SELECT 1")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "No tool query is listed, so 'SELECT 1' needs a key" in done.stderr
+    assert "Did you mean demo__query?" in done.stderr
 
 
 async def test_a_busy_port_is_told_in_plain_words(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import msgspec
 from relay.stage import LEGACY, MODERN, arrival
 
 from callgate.model.events import SessionClosed, SessionOpened
+from callgate.model.exchange import Arrival
 from callgate.model.identity import LOCAL, Principal
+from callgate.model.session import Presence
 from callgate.relay.session_book import LEGACY_IDLE_S, SessionBook
 
 GAP_S = 1800.0
@@ -62,6 +64,22 @@ def test_principal_client_and_workspace_each_make_a_session_of_their_own() -> No
         msgspec.structs.replace(here, transport="stdio"),
     ]
     assert len({book.of(entry, 0).session_id for entry in [here, *others]}) == 6
+
+
+def test_a_modern_session_ends_with_its_pipe_and_with_no_other() -> None:
+    stage = Book()
+    one, two = Presence(), Presence()
+
+    def on(pipe: Presence) -> Arrival:
+        return msgspec.structs.replace(arrival("x"), presence=pipe)
+
+    first, second = stage.book.of(on(one), 0), stage.book.of(on(two), 0)
+    without = stage.book.of(arrival("x"), 0)
+    stage.book.end_stream(one, LOCAL, 5)
+    assert [session.ended_at for session in (first, second, without)] == [5, None, None]
+    assert stage.book.of(on(two), 6) is second
+    stage.book.end_stream(two, Principal("other"), 7)
+    assert second.ended_at is None
 
 
 def test_a_forgotten_handshake_ends_after_a_day_without_activity() -> None:

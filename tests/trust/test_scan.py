@@ -260,3 +260,14 @@ def test_a_long_hostile_text_is_held_without_being_read() -> None:
     assert found.kind == "unreadable"
     assert f"{MAX_TEXT_CHARS:,}" in found.excerpt
     assert spent_s < 5, "a hang detector"
+
+
+def test_the_schema_that_most_sdks_name_in_every_tool_is_no_finding_and_hides_none() -> None:
+    schema: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
+    assert scan(json.dumps({"name": "a", "inputSchema": schema}).encode()) == ()
+    (found,) = scan(
+        json.dumps({"name": "a", "inputSchema": {**schema, "title": "https://b.example/x"}}).encode()
+    )
+    assert (found.kind, found.where, found.excerpt) == ("address", "inputSchema.title", "https://b.example/x")
+    (near,) = scan(b'{"name":"a","description":"http://json-schema.org.example/draft-07/schema#"}')
+    assert near.kind == "address"

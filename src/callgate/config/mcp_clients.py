@@ -185,7 +185,7 @@ CLIENTS = (
         "http",
         _claude_code,
         command=claude_code_command,
-        note="It fills in variables in .mcp.json. For all projects, use the command.",
+        note="It replaces ${VARIABLES} only in .mcp.json. For all projects, use the command.",
     ),
     McpClient(
         "claude-desktop",

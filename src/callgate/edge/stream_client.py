@@ -125,6 +125,7 @@ class StreamClient:
         self._presence.left(time.time())
         if self._session is not None:
             self._answerer.end_session(self._session)
+        self._answerer.end_stream(self._presence, self._principal)
 
     async def _handle_all(self, events: list[Event]) -> None:
         for event in events:

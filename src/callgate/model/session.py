@@ -27,7 +27,7 @@ class Presence:
 
 @dataclass(slots=True)
 class Session:
-    """Legacy: one per handshake. Modern: same principal, client and workspace, no gap over 30 minutes."""
+    """Legacy: one per handshake. Modern: one principal, client, workspace, pipe; no gap over 30 minutes."""
 
     session_id: str
     principal: Principal

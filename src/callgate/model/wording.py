@@ -9,3 +9,8 @@ def clip(text: str, most_chars: int) -> str:
 def counted(count: int, noun: str) -> str:
     """ "1 table", "1,200 tables": of nouns that take an s."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def install_extra(extra: str) -> str:
+    """How to get an extra's packages. Nothing is published: an index may have others under our name."""
+    return f"pip install '.[{extra}]' in the folder with the sources"

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.reply import Reply, Tell
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.ports.homes import AdoptedSession
 from callgate.ports.outlet import Outlet
 
@@ -64,6 +64,10 @@ class Answerer(Protocol):
 
     def end_session(self, session: Session) -> None:
         """The client ended it, or its connection closed. Ending twice is harmless."""
+        ...
+
+    def end_stream(self, presence: Presence, principal: Principal) -> None:
+        """The stream that was one client closed: the modern sessions on it are over."""
         ...
 
     def server_of(self, public_name: str) -> str | None:

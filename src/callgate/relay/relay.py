@@ -14,10 +14,10 @@ from callgate.model.errors import CallgateError
 from callgate.model.events import ExchangeSettled, SessionClosed, SessionOpened
 from callgate.model.exchange import Arrival, EndedBy, Exchange, Settlement
 from callgate.model.health import Health
-from callgate.model.identity import new_exchange_id
+from callgate.model.identity import Principal, new_exchange_id
 from callgate.model.offers import OfferKind
 from callgate.model.reply import Reply, Said, Tell
-from callgate.model.session import Session
+from callgate.model.session import Presence, Session
 from callgate.ports.event_sink import EventSink
 from callgate.ports.faces import Faces
 from callgate.ports.homes import Homes
@@ -146,6 +146,9 @@ class Relay:
 
     def end_session(self, session: Session) -> None:
         self._sessions.end(session, time.time())
+
+    def end_stream(self, presence: Presence, principal: Principal) -> None:
+        self._sessions.end_stream(presence, principal, time.time())
 
     def has_server(self, name: str) -> bool:
         return name in self._upstreams

@@ -4,7 +4,8 @@ Rules
 1. Legacy: one session per handshake; it lives until the client ends it, its stream closes, or (HTTP) it was
    idle for a day.
 2. Modern (and anything before a handshake): principal, client and workspace make the session; a gap of more
-   than `gap_s` begins a new one. Two principals never share one, nor do two pipes: each is one client.
+   than `gap_s` begins a new one. Two principals never share one, nor do two pipes: each is one client, whose
+   sessions end with it.
 3. Opening and closing are each said once, through `on_event`.
 4. With replicas, a handshake id names its home, and a modern session over HTTP has the id that every replica
    gives it. It is over for all of them when nobody saw it: a replica forgets it without closing it.
@@ -28,6 +29,7 @@ LEGACY_IDLE_S = 24 * 3600.0
 _MAX_SESSIONS = 2_000
 
 _Key = tuple[str | None, str | None, str | None, str, str | None, Presence | None, bool]
+_PRESENCE = 5  # its place in a key
 
 
 class SessionBook:
@@ -130,6 +132,12 @@ class SessionBook:
         if book is not None and session.handshake_id is not None:
             book.pop(session.handshake_id, None)
         self._on_event(SessionClosed(session, goes_on))
+
+    def end_stream(self, presence: Presence, principal: Principal, now_s: float) -> None:
+        """The pipe of a client closed."""
+        book = self._derived.get(principal.name, OrderedDict[_Key, Session]())
+        for key in [key for key in book if key[_PRESENCE] is presence]:
+            self.end(book.pop(key), now_s)
 
     def end_all(self, now_s: float) -> None:
         books = [*self._handshakes.values(), *self._derived.values()]

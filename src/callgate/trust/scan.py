@@ -85,6 +85,9 @@ _LOUD = (
     r"instructions?|critical)>|<\|im_start\|>|\[/?INST\]"
 )
 
+# Many SDKs write `$schema` into every tool, which says which JSON Schema it is. Nobody is led there.
+_SCHEMA_SITE, _NO_ADDRESS = b"://json-schema.org/", b":  json-schema.org/"
+
 
 @cache
 def _rules() -> dict[str, Rule]:
@@ -165,7 +168,7 @@ def _look(text: str, own_names: Collection[str]) -> Iterator[tuple[str, str, int
     in_written = [("encoded", _encoded(written, own_names)), ("hidden", next(hidden_orders(written), None))]
     in_written += [("mixed", mixed_word(text)), ("loud", rules["loud"].found(written))]
     if b"://" in written:
-        in_written.append(("address", rules["address"].found(written)))
+        in_written.append(("address", rules["address"].found(written.replace(_SCHEMA_SITE, _NO_ADDRESS))))
     if any(word in folded for word in (b"curl", b"rm -rf", b"chmod")):
         in_written.append(("command", rules["command"].found(written)))
     for kind, hit in in_written:

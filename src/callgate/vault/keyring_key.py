@@ -13,6 +13,7 @@ from pathlib import Path
 
 from callgate.model.error_codes import SETUP_SECRET
 from callgate.model.errors import SetupError
+from callgate.model.wording import install_extra
 
 _SERVICE = "callgate"
 _KEY_BYTES = 32
@@ -39,7 +40,7 @@ def is_wanted() -> bool:
 def keyring_key(folder: Path) -> bytes:
     """The key, made when there is none. Raises SetupError."""
     if find_spec("keyring") is None:
-        raise _unusable("pip install 'callgate[keyring]'")
+        raise _unusable(install_extra("keyring"))
     import keyring
     from keyring.errors import KeyringError
 

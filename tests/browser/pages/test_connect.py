@@ -29,6 +29,17 @@ async def test_an_entry_is_copied_as_it_is_shown_and_leads_to_this_gateway(page:
     assert json.loads(await page.get_by_role("region", name="entry").inner_text()) == entry
 
 
+async def test_the_command_that_writes_the_entry_is_told_where_it_can_write_one(
+    page: Page, stage: Stage
+) -> None:
+    await open_client(page, stage, "Cursor")
+    await expect(page.get_by_test_id("connect-command")).to_contain_text(
+        "callgate connect cursor writes the entry"
+    )
+    await open_client(page, stage, "Goose")  # its file is YAML
+    await expect(page.get_by_test_id("connect-command")).to_have_count(0)
+
+
 async def test_links_open_the_client_with_the_same_entry(page: Page, stage: Stage) -> None:
     await open_client(page, stage, "Cursor")
     link = await page.get_by_test_id("client-link").get_attribute("href") or ""
@@ -58,8 +69,8 @@ async def test_a_client_is_waited_for_until_it_calls_and_others_do_not_count(
         await expect(seen).to_have_attribute("data-state", "waiting")
     async with fresh_stage.client(client_info=Implementation(name="cursor-vscode", version="1")) as cursor:
         await fresh_stage.ask(cursor)
-        await expect(seen).to_contain_text("Cursor has called ✓")
+        await expect(seen).to_contain_text("Cursor has called")
     await page.reload()  # the record knows it too
-    await expect(seen).to_contain_text("Cursor has called ✓")
+    await expect(seen).to_contain_text("Cursor has called")
     await seen.get_by_role("link", name="Show its session").click()
     await expect(page.get_by_role("heading", name="cursor-vscode")).to_be_visible()

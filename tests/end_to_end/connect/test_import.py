@@ -113,6 +113,21 @@ async def test_words_of_our_file_do_nothing_in_another_s(tmp_path: Path, word: s
     assert not (tmp_path / "ran").exists()
 
 
+async def test_a_secret_that_is_written_into_the_file_is_told_with_how_to_seal_it(tmp_path: Path) -> None:
+    entry = {"url": "http://127.0.0.1:9/", "headers": {"Authorization": f"Bearer {PLANTED}"}}
+    put(tmp_path, "cursor", json.dumps({"mcpServers": {"shop": entry}}).encode())
+    looked = await run_callgate(tmp_path, "import", "--dry-run")
+    assert "would stand in the file" in looked.stderr
+    done = await run_callgate(tmp_path, "import")
+    assert PLANTED in (tmp_path / "callgate.toml").read_text()
+    assert "would stand" not in done.stderr
+    assert "callgate remove NAME, then callgate import --secrets" in done.stderr
+    assert "Start one with: callgate" in done.stderr
+    for arguments in (("remove", "shop"), ("import", "--secrets")):
+        assert (await run_callgate(tmp_path, *arguments)).exit_code == 0
+    assert PLANTED not in (tmp_path / "callgate.toml").read_text()
+
+
 WITH_INPUT = {
     "inputs": [{"id": "api key", "type": "promptString", "description": "Key of the\x1b[31m shop"}],
     "servers": {

@@ -17,6 +17,7 @@ from callgate.config.specs.config import Config
 from callgate.config.specs.record_store import DUCKDB, StoreAddressSpec, read_store
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_BAD_PARAMS, SETUP_RECORD_OFF
 from callgate.model.errors import CallerError, SetupError
+from callgate.model.wording import install_extra
 from callgate.recorder.days.copy_days import CopiedSection, Tell, copy_days
 from callgate.recorder.days.duckdb_days import DuckdbDays
 from callgate.recorder.days.record_days import RecordDays
@@ -94,7 +95,7 @@ def _in_postgres(store: StoreAddressSpec) -> RecordDays:
         raise CallerError(
             CALLER_BAD_PARAMS,
             "A record in PostgreSQL needs a driver that is not installed here",
-            hint="pip install 'callgate[postgres]'",
+            hint=install_extra("postgres"),
         )
     from callgate.recorder.days.postgres_days import PostgresDays
     from callgate.recorder.stores.postgres.connection import StoreAddress
@@ -138,7 +139,7 @@ def archive_of(config: Config, go_to: str | None) -> "Archive":
         raise CallerError(
             CALLER_BAD_PARAMS,
             "An archive needs a package that is not installed here",
-            hint="pip install 'callgate[archive]'",
+            hint=install_extra("archive"),
         )
     from callgate.recorder.archive.archive import Archive
     from callgate.recorder.archive.object_folder import ObjectFolder

@@ -12,6 +12,7 @@ from callgate.config.problem import ConfigProblem, ConfigProblems, shown
 from callgate.config.sources.file import ConfigFile
 from callgate.config.sources.flags import Flags
 from callgate.config.specs.config import Config
+from callgate.model.wording import install_extra
 
 
 def load_and_check(flags: Flags, file: ConfigFile | None = None) -> Loaded:
@@ -77,7 +78,7 @@ def _source_problems(config: Config) -> Iterator[ConfigProblem]:
     for at, source in enumerate(config.sources):
         if source.ssh is not None and find_spec("asyncssh") is None:
             text = "an SSH tunnel needs a package that is not installed here"
-            yield ConfigProblem(f"sources[{at}].ssh", text, "pip install 'callgate[ssh]'")
+            yield ConfigProblem(f"sources[{at}].ssh", text, install_extra("ssh"))
 
 
 def _store_problems(config: Config) -> Iterator[ConfigProblem]:
@@ -87,7 +88,7 @@ def _store_problems(config: Config) -> Iterator[ConfigProblem]:
         yield ConfigProblem(
             "record.archive",
             "an archive needs a package that is not installed here",
-            "pip install 'callgate[archive]'",
+            install_extra("archive"),
         )
     if record.archive is not None and record.store.clickhouse is not None:
         yield ConfigProblem(
@@ -97,7 +98,7 @@ def _store_problems(config: Config) -> Iterator[ConfigProblem]:
         )
     if record.store.is_postgres and not has_driver:
         text = "a record in PostgreSQL needs a driver that is not installed here"
-        yield ConfigProblem("record.store", text, "pip install 'callgate[postgres]'")
+        yield ConfigProblem("record.store", text, install_extra("postgres"))
     if record.store.clickhouse is not None and not record.migrate:
         hint = "Leave it out: ClickHouse's tables are made by whoever comes first."
         yield ConfigProblem("record.migrate", "this is for a record in PostgreSQL", hint)

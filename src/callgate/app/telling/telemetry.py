@@ -10,6 +10,7 @@ from callgate.app.sources import source_facts
 from callgate.background import Background
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.specs.config import Config, McpServerSpec
+from callgate.model.wording import install_extra
 from callgate.otel.attributes import Peer, TelemetryWording
 from callgate.ports.event_sink import EventSink
 from callgate.ports.status import SourceFacts
@@ -31,9 +32,7 @@ class TracingSink(EventSink, Protocol):
 
 def otel_problems(config: Config) -> Iterator[ConfigProblem]:
     if config.otel.enabled and not all(map(_is_installed, _NEEDED)):
-        yield ConfigProblem(
-            "otel.enabled", "OpenTelemetry is not installed here", "pip install 'callgate[otel]'"
-        )
+        yield ConfigProblem("otel.enabled", "OpenTelemetry is not installed here", install_extra("otel"))
 
 
 def exporting(

@@ -140,7 +140,8 @@ def _show(probed: Probed, options: AddOptions) -> None:
             }
         )  # fmt: skip
         return
-    what = ", ".join(word for word in (probed.version, probed.era, probed.protocol, probed.mode) if word)
+    mode = probed.mode and probed.mode.replace("_", "-")
+    what = ", ".join(word for word in (probed.version, probed.era, probed.protocol, mode) if word)
     print_line(f"{probed.name}   {probed.address}{f'   {what}' if what else ''}")
     if probed.tools:
         print_line(
@@ -153,7 +154,8 @@ def _show(probed: Probed, options: AddOptions) -> None:
     if len(found) > _MAX_SHOWN:
         print_line(f"  and {len(found) - _MAX_SHOWN:,} findings more: --json shows them")
     for finding in probed.findings:
-        print_line(f"  {finding.severity}: {finding.text} {finding.advice}".rstrip())
+        text = finding.text if not finding.advice or finding.text.endswith(".") else f"{finding.text}."
+        print_line(f"  {finding.severity}: {text} {finding.advice}".rstrip())
 
 
 def _scan_in_short(probed: Probed) -> str:

@@ -96,6 +96,9 @@ async def _call(tool: str, pairs: list[str], through: Through) -> _Json:
         # A gateway also knows tools that it does not list: of a server that is down, and with tool_search.
         if tool not in tools and through.upstream is not None:
             raise _unknown_tool(tool, list(tools))
+        bare = [pair for pair in pairs if "=" not in pair]
+        if tool not in tools and bare:
+            raise _unlisted(tool, bare[0], list(tools))
         arguments = read_arguments(pairs, tools.get(tool, {}).get("inputSchema", {}))
         try:
             return await server.call_tool(
@@ -129,6 +132,13 @@ def _progress_text(progress: _Json) -> str:
 def _unknown_tool(tool: str, known: list[str], hint: str | None = None) -> CallerError:
     hint = hint or did_you_mean_one_of(tool, known) or f"Offered: {', '.join(known) or 'none'}"
     return CallerError(CALLER_UNKNOWN_TOOL, f"There is no tool {tool}", hint=hint)
+
+
+def _unlisted(tool: str, bare: str, known: list[str]) -> CallerError:
+    """Its schema is not known, which would say what a value without a key is."""
+    text = f"No tool {tool} is listed, so {clip(bare, _MAX_SHOWN_CHARS)!r} needs a key"
+    hint = did_you_mean_one_of(tool, known) or "Write key=value; callgate servers says what is down"
+    return CallerError(CALLER_UNKNOWN_TOOL, text, hint=hint)
 
 
 def read_arguments(pairs: list[str], schema: _Json) -> _Json:

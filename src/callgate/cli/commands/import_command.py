@@ -15,7 +15,7 @@ from callgate.app.setup.import_servers import (
 )
 from callgate.app.setup.keep_secrets import keep_new_secret, named_at, with_named_secrets
 from callgate.app.setup.loading import own_file, problems_of
-from callgate.cli.commands.secret_commands import read_value, take_over
+from callgate.cli.commands.secret_commands import read_value, take_over_or_start
 from callgate.cli.tables import TableColumn, print_table
 from callgate.cli.terminal import confirmed, print_json, say
 from callgate.config.client_files import find_client
@@ -67,12 +67,17 @@ def run_import(flags: Flags, chosen: str | None, *, is_dry: bool, moves: bool, a
         )
         for line in found.told:
             say(f"  {line}")
-        if secrets and not moves:
+        if secrets and not moves and is_dry:
             say(f"{counted(secrets, 'secret')} would stand in the file: --secrets keeps them sealed instead.")
     if is_dry or not taken:
         return
     say(f"Written to {edit.path}.")
-    take_over(gateway)
+    if secrets and not moves:
+        say(
+            f"{counted(secrets, 'secret')} may be read in that file. To have them sealed instead: "
+            "callgate remove NAME, then callgate import --secrets"
+        )
+    take_over_or_start(gateway)
 
 
 def _ask_inputs(found: Import) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """`callgate secret …`: values that the configuration only names. None is ever shown, or an argument."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -9,11 +10,12 @@ from callgate.cli.options import ConfigOption, JsonOption, StateOption
 from callgate.cli.tables import TableColumn, moment, print_table
 from callgate.cli.terminal import print_json, say
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS, CALLER_NOT_FOUND
-from callgate.model.errors import CallerError
+from callgate.model.errors import CallerError, CallgateError
 from callgate.model.near_miss import did_you_mean
 
 if TYPE_CHECKING:
     from callgate.app.commands.tell_gateway import GatewayHere
+    from callgate.config.sources.flags import Flags
 
 secret_app = typer.Typer(help="Keep passwords and keys outside of the configuration.", no_args_is_help=True)
 _COLUMNS = (TableColumn("name"), TableColumn("set"), TableColumn("state"))
@@ -61,18 +63,45 @@ def list_secrets(
 
 @secret_app.command("remove")
 def remove_secret(name: _Name, config: ConfigOption = None, state_dir: StateOption = None) -> None:
-    """Forget a value."""
+    """Forget a value that the configuration does not name any more."""
     from callgate.app.commands.tell_gateway import GatewayHere
     from callgate.app.setup.loading import secrets_at
     from callgate.config.sources.flags import Flags
 
     flags = Flags(config=config, state_dir=state_dir)
+    if (place := _named_in(flags, name)) is not None:
+        hint = "Take it out of the file first: without the value, no gateway starts with it"
+        raise CallerError(CALLER_BAD_ARGUMENTS, f"{place} names the secret {name}", hint=hint)
     secrets, gateway = secrets_at(flags)[0], GatewayHere(flags)
     if not secrets.remove(name):
         hint = did_you_mean(name, [one.name for one in secrets.kept()]) or "callgate secret list shows them"
         raise CallerError(CALLER_NOT_FOUND, f"There is no secret {name[:64]!r}", hint=hint)
     say(f"{name} is forgotten.")
     take_over(gateway)
+
+
+def _named_in(flags: "Flags", name: str) -> str | None:
+    """The key of the file that needs the value. With a file that cannot be read, none."""
+    from callgate.app.setup.loading import own_file
+    from callgate.config.secret_source import SECRET
+
+    try:
+        tree = own_file(flags.config).tree
+    except CallgateError:
+        return None
+    forms = (f"{SECRET}{name}", f"${{{SECRET}{name}}}")
+    return next((".".join(path) for path, text in _texts(tree) if text == forms[0] or forms[1] in text), None)
+
+
+def _texts(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, member in cast("dict[str, object]", value).items():
+            yield from _texts(member, (*path, key))
+    elif isinstance(value, list):
+        for at, member in enumerate(cast("list[object]", value)):
+            yield from _texts(member, (*path[:-1], f"{path[-1]}[{at}]"))
 
 
 def check_name(name: str) -> None:

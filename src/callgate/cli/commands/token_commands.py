@@ -4,7 +4,7 @@ import os
 import secrets
 import zlib
 from base64 import urlsafe_b64encode
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,7 +84,7 @@ def list_tokens(config: ConfigOption = None, as_json: JsonOption = False) -> Non
         say("There are no tokens: whoever reaches this gateway on loopback is local, and may do everything.")
         return
     print_table(
-        _COLUMNS, [(one["name"], one["role"], one["expires"] or "never", one["from"]) for one in entries]
+        _COLUMNS, [(one["name"], one["role"], _last_day(one["expires"]), one["from"]) for one in entries]
     )
 
 
@@ -126,6 +126,15 @@ def _entries(config: "Config") -> list[dict[str, Any]]:
             }
         )
     return entries
+
+
+def _last_day(expires: str | None) -> str:
+    """As a person writes it: a date counts whole."""
+    if expires is None:
+        return "never"
+    ends = datetime.fromisoformat(expires)
+    is_date = ends.utcoffset() == timedelta(0) and ends.time() == time(0)
+    return (ends.date() - timedelta(days=1)).isoformat() if is_date else expires
 
 
 def until_of(text: str) -> date | None:

@@ -69,6 +69,8 @@ def diff(
     if as_json:
         print_json({"servers": servers})
     else:
+        if not any(one["items"] for one in servers):
+            stderr().print("Nothing differs from what was accepted.", markup=False)
         for one in servers:
             for item in one["items"]:
                 for line in _diff_lines(one["server"], item):

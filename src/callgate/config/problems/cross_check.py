@@ -17,6 +17,7 @@ from callgate.config.specs.mcp_server import McpServerSpec
 from callgate.config.specs.record_store import DUCKDB, POSTGRES
 from callgate.config.specs.spec import known_keys
 from callgate.model.near_miss import did_you_mean, nearest
+from callgate.model.wording import install_extra
 
 OFFERED_RECORD = "record"  # as `sql.record` names what it offers
 _URL_KEYS = ("headers",)
@@ -151,7 +152,7 @@ def _check_replicas(draft: Draft) -> Iterator[ConfigProblem]:
         yield ConfigProblem("replicas.database", "this key is missing", hint)
     if find_spec("asyncpg") is None:
         text = "replicas need a driver for PostgreSQL that is not installed here"
-        yield ConfigProblem("replicas", text, "pip install 'callgate[postgres]'")
+        yield ConfigProblem("replicas", text, install_extra("postgres"))
     if "state_key" not in draft.table("server"):
         text = "replicas need a key that all of them have"
         yield ConfigProblem("server.state_key", text, 'Write state_key = "${CALLGATE_STATE_KEY}".')

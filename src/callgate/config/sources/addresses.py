@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from callgate.config.problem import ConfigProblem
+from callgate.config.problem import ConfigProblem, shown
 from callgate.config.sources.entry_ids import entry_ids
 from callgate.config.specs.dsn import Dsn, DsnError, EngineName, parse_dsn
 from callgate.config.specs.server_params import read_server_params
@@ -73,7 +73,8 @@ def _file(path: Path) -> Dsn:
         with absolute.open("rb") as file:
             header = file.read(len(_SQLITE_MAGIC))
     except OSError as error:
-        raise DsnError(f"the file cannot be read: {error.strerror}", "Check its path.") from None
+        quoted = shown(path.name, otherwise="the file")
+        raise DsnError(f"{quoted} cannot be read: {error.strerror}", "Check its path.") from None
     if header == _SQLITE_MAGIC:
         return Dsn(EngineName.SQLITE, "sqlite", path=str(absolute))
     if header[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC) or reader_of(str(absolute)) is not None:

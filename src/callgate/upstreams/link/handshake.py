@@ -52,8 +52,9 @@ class Introduction:
     capabilities: dict[str, Any]
 
 
-def discover_params() -> bytes:
-    return with_envelope(b"", None)
+def discover_params(client: Envelope | None = None) -> bytes:
+    """`client`: as of `initialize_params`. A gateway that is asked knows it from here on by one name."""
+    return with_envelope(b"", client)
 
 
 def initialize_params(client: Envelope | None) -> bytes:
@@ -169,7 +170,7 @@ async def shake_hands(
 ) -> Introduction:
     """Raises UpstreamError. `client`: the one client this connection is for."""
     if opened.era is not Era.LEGACY:
-        introduction = await _probe(name, opened.era, ask, start_timeout_s)
+        introduction = await _probe(name, opened.era, ask, client, start_timeout_s)
         if introduction is not None:
             return introduction
     answer = await ask("initialize", initialize_params(client), start_timeout_s)
@@ -177,7 +178,7 @@ async def shake_hands(
         speaks_modern = answer.error is not None and is_modern_evidence(answer.error, METHOD_NOT_FOUND)
         if opened.era is None and speaks_modern:
             # It was silent only because it was not up yet.
-            introduction = await _probe(name, Era.MODERN, ask, start_timeout_s)
+            introduction = await _probe(name, Era.MODERN, ask, client, start_timeout_s)
             if introduction is not None:
                 return introduction
         if opened.era is Era.LEGACY and speaks_modern:
@@ -192,12 +193,12 @@ async def shake_hands(
 
 
 async def _probe(
-    name: str, era: Era | None, ask: AskHandshake, start_timeout_s: float
+    name: str, era: Era | None, ask: AskHandshake, client: Envelope | None, start_timeout_s: float
 ) -> Introduction | None:
     """None: this is a legacy server. Silence means so only where the era is not known."""
     timeout_s = start_timeout_s if era is Era.MODERN else PROBE_TIMEOUT_S
     try:
-        answer = await ask("server/discover", discover_params(), timeout_s)
+        answer = await ask("server/discover", discover_params(client), timeout_s)
     except UpstreamError as error:
         if era is Era.MODERN or error.code is not UPSTREAM_TIMEOUT:
             raise

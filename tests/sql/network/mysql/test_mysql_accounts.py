@@ -173,7 +173,7 @@ async def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatc
         peer.say(b"\xfeclient_ed25519\0" + LONG_SEED)
         await peer.hear()
 
-    assert "pip install 'callgate[mysql]'" in await trouble_with(script)
+    assert "pip install '.[mysql]' in the folder with the sources" in await trouble_with(script)
 
 
 def parsec_account(password: str, doublings: int) -> Ed25519PublicKey:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from callgate.model.wording import install_extra
 from callgate.program_output import ProgramFailedError, printed_line
 from callgate.sql.drivers.network.server import DatabaseFault, OpenFailed, ServerError
 from callgate.sql.drivers.network.stream import ByteStream, open_stream
@@ -48,7 +49,7 @@ class Way:
             return address
         if self._tunnel is None:
             what = "[sources.ssh] needs a package that is not installed here."
-            raise unwilling(address, what, "pip install 'callgate[ssh]'")
+            raise unwilling(address, what, install_extra("ssh"))
         await self._tunnel.make_ready(address)
         return address
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from callgate.model.errors import CallgateError
+from callgate.model.wording import install_extra
 from callgate.sql.drivers.network.pinning import pin_or_close
 from callgate.sql.drivers.network.plain_reads import PlainReadDriver
 from callgate.sql.drivers.network.server import Ask, DatabaseFault, OpenFailed, opened_or_failed
@@ -105,7 +106,7 @@ class MySqlEngine:
             hint = "Check the user; give the account mysql_native_password or caching_sha2_password."
         elif isinstance(error, MissingPackage):
             what = f"the server wants the login method {error}, which needs a package that is not installed."
-            hint = "pip install 'callgate[mysql]'"
+            hint = install_extra("mysql")
         elif isinstance(error, BadKey):
             what = "the server's public key is not an RSA key that can take the password."
             hint = "Check server_public_key: SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key' has it."
