@@ -143,6 +143,7 @@ class Store:
 
     def give_back(self) -> None:
         """After a round: what was taken for its batches, if those were large."""
+        self._connection.execute("DROP TABLE IF EXISTS temp.stage")  # as large as the last batch
         self.let_go(is_all_stored=True)
         if self._kept.take_loose():
             give_back_memory()
