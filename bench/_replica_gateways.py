@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from _load import Sample, measure
-from _processes import IDLE_S, Cores, cpu_s, memory_kb
-from _targets import Target, http_server, serving
+from _processes import Cores, cpu_s, memory_kb
+from _targets import STORED_S, Target, http_server, serving
 from databases.database import Database
 
 STATE_KEY = "5b0d9c1e7f2a48637a1c0e9d5b3f8246"
@@ -38,14 +38,15 @@ class Figure:
 def gateway(
     cores: Cores, upstream: Target, state: Path, database: Database | None, *, is_replica: bool = False
 ) -> Iterator[Target]:
-    """On DuckDB files without a database."""
+    """On DuckDB files without a database. A turn is over once its calls are stored: what a gateway stores
+    later takes the core of the next one's turn."""
     text = f'version = 1\n[server]\nstate_key = "{STATE_KEY}"\ndrain = "0s"\n'
     if database is not None:
         text += f'[record]\nstore = "{database.dsn}"\n'
     if is_replica and database is not None:
         text += f'[replicas]\ndatabase = "{database.dsn}"\nlisten = "127.0.0.1:0"\n'
     with serving(cores, state, text + http_server("echo", upstream), {}) as (base, pid):
-        yield Target(state.name, f"{base}/servers/echo/mcp", pid, quiet_s=IDLE_S)
+        yield Target(state.name, f"{base}/servers/echo/mcp", pid, quiet_s=STORED_S)
 
 
 def relay(
@@ -58,7 +59,7 @@ def relay(
     seconds: float,
 ) -> list[Figure]:
     """64 connections, in turns: as fast as they can, then at half of that. Each turn is longer than DuckDB
-    puts its storing off; else it would be measured without."""
+    puts its storing off; else it would be measured without. Both gateways have the same core."""
     turn_s = max(seconds, _RELAY_S)
     with ExitStack() as stack:
         files = stack.enter_context(gateway(cores, upstream, folder / "duckdb", None))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from recorder.happenings import read_back
 
@@ -90,14 +91,46 @@ def test_less_is_kept_once_all_is_stored_unless_somebody_reads(
     store.give_back()
     empty = store.kept_bytes()
     write_row_group(store, 0)
-    written = store.kept_bytes()
+    staged = store.kept_bytes()
     with store.reading() as cursor:
         cursor.execute("SELECT count(*) FROM rpc_events").fetchall()
     store.give_back()
-    assert store.kept_bytes() == written  # who reads will read again
+    written = store.kept_bytes()
+    assert empty < written < staged / 2  # who reads will read again, but not what the batch was made of
+    store.give_back()
+    assert store.kept_bytes() == written
     monkeypatch.setattr(kept_memory, "_KEPT_AFTER_READ_S", 0.0)
     store.give_back()
-    assert store.kept_bytes() - empty < (written - empty) / 4
+    assert store.kept_bytes() - empty < (staged - empty) / 4
     write_row_group(store, ROW_GROUP_ROWS)
-    assert store.kept_bytes() - empty > (written - empty) / 4  # between two batches of a round nothing is
+    assert store.kept_bytes() - empty > (staged - empty) / 4  # between two batches of a round nothing is
     assert count(store) == 2 * ROW_GROUP_ROWS
+
+
+def test_duckdb_is_begun_anew_after_many_rows_unless_somebody_reads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_memory, "_ROWS_OF_A_DUCKDB", GROUPS * ROW_GROUP_ROWS)
+    monkeypatch.setattr(kept_memory, "_KEPT_AFTER_READ_S", 0.0)
+    began = which_duckdb(store)
+    for group in range(GROUPS):
+        store.turn_to(MONDAY + timedelta(days=group // 2))
+        write_row_group(store, group * ROW_GROUP_ROWS)
+    with store.reading() as cursor:
+        store.give_back()
+        assert which_duckdb(store) == began
+        assert cursor.execute("SELECT count(*) FROM rpc_events").fetchone() == (GROUPS * ROW_GROUP_ROWS,)
+    store.give_back()
+    assert which_duckdb(store) != began
+    assert count(store) == GROUPS * ROW_GROUP_ROWS
+    assert set(store.watermarks()) == {"a"}
+    write_row_group(store, GROUPS * ROW_GROUP_ROWS)
+    store.give_back()
+    assert count(store) == (GROUPS + 1) * ROW_GROUP_ROWS
+    with pytest.raises(duckdb.Error):  # it is shut in as the first one was
+        store.cursor().execute("FROM read_csv('/etc/passwd')")
+
+
+def which_duckdb(store: Store) -> int:
+    """Which DuckDB it is: the connection that each cursor comes from."""
+    return id(store._connection)

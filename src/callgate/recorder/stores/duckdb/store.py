@@ -143,12 +143,31 @@ class Store:
 
     def give_back(self) -> None:
         """After a round: what was taken for its batches, if those were large."""
+        self._connection.execute("DROP TABLE IF EXISTS temp.stage")  # as large as the last batch
+        if self._kept.is_duckdb_due(time.monotonic()):
+            self._begin_anew()
         self.let_go(is_all_stored=True)
         if self._kept.take_loose():
             give_back_memory()
 
     def kept_bytes(self) -> int:
         return kept_bytes(self._connection)
+
+    def _begin_anew(self) -> None:
+        """Another DuckDB with the same files. Not while anybody reads, as `seal`. Raises as `let_go`."""
+        with self._gate:
+            if self._readers:
+                return
+            unsealed = set(self._copied_by)
+            for day in unsealed:
+                self._connection.execute(f"CHECKPOINT {day.name}")
+            self.close()
+            self._connection = duckdb.connect(":memory:", config=SETTINGS)
+            self._shut_in()
+            for day in self._days:
+                (self._open if day in unsealed else self._attach_sealed)(day)
+            self._make_views()
+            self._kept.began_duckdb()
 
     def _reopen(self, day: Day) -> None:
         is_sealed = day not in self._copied_by
