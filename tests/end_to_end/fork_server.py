@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 # What gateways and commands import in the end. Nothing of it may read the environment while it is imported.
-import _duckdb  # noqa: F401
+import duckdb  # noqa: F401
 import nanoarrow  # noqa: F401
 import sqlglot.dialects.duckdb
 import sqlglot.dialects.mysql

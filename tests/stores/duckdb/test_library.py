@@ -21,7 +21,6 @@ async def main():
     assert [entry.sql for entry in await record.source_requests()] == ["first"]
     await until(lambda: record.problem() is None)
     assert "_duckdb" in sys.modules
-    assert "duckdb" not in sys.modules, "the package around it takes memory, and is of no use"
     await record.close()
 
 asyncio.run(main())
@@ -32,4 +31,3 @@ def test_it_is_loaded_with_the_first_call_and_again_when_that_failed(tmp_path: P
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "record")]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "leaked" not in done.stderr, "DuckDB tells of it when it is not closed"

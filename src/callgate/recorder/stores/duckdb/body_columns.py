@@ -23,14 +23,7 @@ def load_arrow() -> None:
 
 
 class BodyColumns:
-    """`request_json` and `response_json`; may be read more than once.
-
-    For DuckDB it is a source of its Arrow scan, and says itself what the package's own sources would say.
-    """
-
-    pull_under_gil = False  # what is pulled is made already
-    schema_is_stable = True
-    one_shot = False
+    """`request_json` and `response_json`; may be read more than once."""
 
     def __init__(self, bodies: Iterable[Bodies]) -> None:
         # Here and not above: 0.1 s that the start of a command need not wait for.
@@ -40,32 +33,11 @@ class BodyColumns:
         self._shape = c_schema(struct({"request_json": string(), "response_json": string()}))
         self._chunks = [_chunk(some, text, self._shape) for some in _worth_a_chunk(bodies)]
 
-    def rows(self) -> None:
-        """How many, where that is known beforehand."""
-
-    def accepts(self, _predicate: object) -> bool:
-        """Nothing is filtered here."""
-        return False
-
-    def stream(self, _columns: object, _filters: object) -> tuple[Any, bool]:
-        """All columns, whichever are wanted."""
-        return self.__arrow_c_stream__(), False
-
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         from nanoarrow.c_array_stream import CArrayStream
 
         chunks = CArrayStream.from_c_arrays(self._chunks, self._shape, validate=False)
         return chunks.__arrow_c_stream__(requested_schema)
-
-
-class ArrowSources:
-    """How DuckDB comes from an object to one that it may read, as its own package tells it (`_sources`)."""
-
-    nodes = None  # the words for filters, which no statement of ours puts on bodies
-
-    @staticmethod
-    def adapt(columns: BodyColumns) -> BodyColumns:
-        return columns
 
 
 def _worth_a_chunk(bodies: Iterable[Bodies]) -> Iterator[Bodies]:
