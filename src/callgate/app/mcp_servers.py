@@ -15,6 +15,8 @@ from callgate.config.specs.config import Config, McpServerSpec
 from callgate.ports.upstream import Upstream
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.sandbox.confine import Sandbox
+from callgate.sandbox.reach import Guarded
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
@@ -26,8 +28,6 @@ from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimi
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
-from callgate.upstreams.sandbox.confine import Sandbox
-from callgate.upstreams.sandbox.reach import Guarded
 from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 
