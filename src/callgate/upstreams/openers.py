@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Era
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.spare import SpareChild
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.link.handshake import (
     PROBE_TIMEOUT_S,

@@ -10,23 +10,22 @@ Rules
 
 import asyncio
 
-from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
-from callgate.model.errors import CallerError, SetupError, UpstreamError
-from callgate.upstreams.http.address import (
+from callgate.http_client.address import (
     HttpAddress,
-    HttpSettings,
     operator_headers,
     parse_address,
     post_head,
     request_line,
     resolve_address,
 )
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
+from callgate.http_client.client import HttpClient
+from callgate.http_client.exchange import HttpExchange, RawHeaders
+from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
+from callgate.model.errors import CallerError, SetupError, UpstreamError
 from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.get_stream import StreamGet
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
-from callgate.upstreams.http.refusal_text import hider_of
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.stream_owner import Unanswered
 from callgate.upstreams.http.streamable_http import MAX_WAITING
 from callgate.upstreams.one_stream import OneStream
@@ -48,7 +47,7 @@ class LegacySseTransport(OneStream):
         self._pool = client.pool_for(self._address.origin)
         self._receiver = receiver
         self.shown = f"{settings.name} ({self._address.shown})"
-        self.hide = hider_of(settings)
+        self.hide = settings.hider()
         self._own_lines = operator_headers(self._address, settings.headers)
         self._version_line = b""
         self._endpoint: HttpAddress | None = None

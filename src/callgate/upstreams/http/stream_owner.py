@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Protocol
 
+from callgate.http_client.pool import HttpPool
 from callgate.upstreams.hide_secrets import Hide
-from callgate.upstreams.http.pool import HttpPool
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder, SseEvent
 

@@ -8,21 +8,20 @@ client's. Must not know request tables, time-outs or clients: it reports to a `R
 import re
 from functools import lru_cache
 
-from callgate.model.envelope import Era
-from callgate.model.errors import SetupError, UpstreamError
-from callgate.upstreams.http.address import (
-    HttpSettings,
+from callgate.http_client.address import (
     header_lines,
     operator_headers,
     parse_address,
     post_head,
     request_line,
 )
-from callgate.upstreams.http.client import HttpClient
+from callgate.http_client.client import HttpClient
+from callgate.model.envelope import Era
+from callgate.model.errors import SetupError, UpstreamError
 from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
 from callgate.upstreams.http.message_post import MessagePost
-from callgate.upstreams.http.refusal_text import hider_of
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.stream_owner import FAREWELL_S, EventCursor, Unanswered, UnderWay
 from callgate.upstreams.transport import ParamHeaders, Receiver
 from callgate.wire.http_rules import encode_header_value
@@ -48,7 +47,7 @@ class StreamableHttpTransport:
         self._is_modern = era is Era.MODERN
         self.can_resume = not self._is_modern
         self.shown = f"{settings.name} ({self._address.shown})"
-        self.hide = hider_of(settings)
+        self.hide = settings.hider()
         self._own_lines = operator_headers(self._address, settings.headers)
         self._revision = MODERN_REVISIONS[0] if self._is_modern else None
         self.session_id: bytes | None = None
