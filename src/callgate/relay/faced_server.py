@@ -25,10 +25,9 @@ from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_MODERN_ENVELOPE
 from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
-from callgate.wire.params import members_decoder, peek, text_of, with_member
+from callgate.wire.params import entries_decoder, members_decoder, peek, text_of, with_member
 from callgate.wire.revisions import META_SERVER_INFO
 
-_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 # Pages that were judged; each client lists the same few.
 _MAX_PAGES = 64
 # For how a server introduces itself; a person waits.
@@ -158,7 +157,7 @@ def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> by
     """None: as it is."""
     try:
         members = members_decoder.decode(result)
-        entries = [bytes(entry) for entry in _list_decoder.decode(members[kind.member])]
+        entries = [bytes(entry) for entry in entries_decoder.decode(members[kind.member])]
     except (*NOT_READABLE, KeyError):
         return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted
     shown = list(faces.show(server, kind, entries, "part").entries)

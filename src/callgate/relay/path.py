@@ -35,7 +35,7 @@ from callgate.wire.param_headers import check_headers, declared_headers, make_he
 from callgate.wire.params import Renaming, call_params, renaming
 from callgate.wire.trace_context import with_trace, write_traceparent
 
-_NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
+NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
 # The line to a server may come up, or be the client's own, a moment later.
 _CALLER_AGAIN_S = 0.1
 
@@ -83,7 +83,7 @@ class Path:
         """The name of the tool or prompt that is meant, and whose it would be: kept in the exchange before
         anybody is asked, so that the record has it whatever becomes of the call."""
         arrival = exchange.arrival
-        if arrival.method not in _NAMED_METHODS:
+        if arrival.method not in NAMED_METHODS:
             return None
         params = call_params(arrival.params)
         if params is None:
