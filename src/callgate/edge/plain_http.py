@@ -35,39 +35,25 @@ from callgate.wire.params import NO_PARAMS, call_params, peek
 _METHOD = "tools/call"
 
 
-class PlainHttp:
-    def __init__(self, answerer: Answerer, legacy: LegacyHttp) -> None:
-        self._answerer = answerer
-        self._legacy = legacy
-        self.has_replicas = False
-
-    def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
-        """What can be known of all requests with the head of this visit; None: none of them is plain."""
-        headers = visit.headers
-        workspace = headers.get(WORKSPACE_HEADER)
-        try:
-            http_rules.check_post_headers(headers)
-            if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
-                is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                if not is_call:
-                    return None
-                return ModernHead(self._answerer, visit, self.has_replicas, workspace, visit.is_local)
-            http_session = self._legacy.session_of(visit)
-        except CallerError:
-            return None
-        if http_rules.prefers_stream(headers.get("accept", "")):
-            return None
-        client = name_client(http_session.session.envelope, headers, visit.request.peer)
-        return LegacyHead(
-            self._answerer,
-            visit,
-            self.has_replicas,
-            workspace,
-            visit.is_local,
-            client,
-            legacy=self._legacy,
-            http_session=http_session,
-        )
+def plain_head(
+    visit: Visit, answerer: Answerer, legacy: LegacyHttp, has_replicas: bool
+) -> "LegacyHead | ModernHead | None":
+    """What can be known of all requests with the head of this visit; None: none of them is plain."""
+    headers = visit.headers
+    known = answerer, visit, has_replicas, headers.get(WORKSPACE_HEADER), visit.is_local
+    try:
+        http_rules.check_post_headers(headers)
+        if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
+            if headers.get(http_rules.METHOD_HEADER) != _METHOD:
+                return None
+            return ModernHead(*known)
+        http_session = legacy.session_of(visit)
+    except CallerError:
+        return None
+    if http_rules.prefers_stream(headers.get("accept", "")):
+        return None
+    client = name_client(http_session.session.envelope, headers, visit.request.peer)
+    return LegacyHead(*known, client, legacy=legacy, http_session=http_session)
 
 
 class _Head(msgspec.Struct, eq=False):
