@@ -20,7 +20,7 @@ import callgate
 from callgate.sandbox.kernel import kernel_abilities
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
-WITHOUT_LANDLOCK = Path(__file__).parents[2] / "upstreams" / "sandbox" / "without_landlock.py"
+WITHOUT_LANDLOCK = Path(__file__).parents[2] / "sandbox" / "without_landlock.py"
 
 
 def write_file(folder: Path, sandbox: str, command: list[str], *more: str) -> None:
