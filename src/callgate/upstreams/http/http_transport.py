@@ -36,6 +36,12 @@ class HttpTransport:
         self._unanswered: set[UnderWay] = set()
         self._all_taken: asyncio.Future[None] | None = None
 
+    def _keep(self, post: UnderWay, rpc_id: int | None) -> None:
+        if rpc_id is None:
+            self._unanswered.add(post)
+        else:
+            self._under_way[rpc_id] = post
+
     def abandon(self, rpc_id: int) -> None:
         stream = self._under_way.pop(rpc_id, None)
         if stream is not None:

@@ -62,10 +62,7 @@ class LegacySseTransport(HttpTransport, OneStream):
         head = post_head(self._endpoint, self._own_lines + self._version_line)
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = _Post(self, payload, rpc_id, method)
-        if rpc_id is None:
-            self._unanswered.add(post)
-        else:
-            self._under_way[rpc_id] = post
+        self._keep(post, rpc_id)
         self.pool.send(post)
         return True
 

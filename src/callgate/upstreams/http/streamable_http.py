@@ -75,7 +75,7 @@ class StreamableHttpTransport(HttpTransport):
             head, has_session = self._first_head, False
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = MessagePost(self, payload, rpc_id, method, has_session)
-        if rpc_id is None:
+        if rpc_id is None:  # as `_keep`, which is a call more
             self._unanswered.add(post)
         else:
             self._under_way[rpc_id] = post
