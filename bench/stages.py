@@ -28,11 +28,12 @@ from callgate.app.setup.loading import load_config
 from callgate.config.sources.flags import Flags
 from callgate.edge import plain_http
 from callgate.edge.http import http1, message
+from callgate.http_client import connection
 from callgate.recorder import frame_rows, group_rows, recorder
 from callgate.recorder.journal import journal
 from callgate.relay import plain_calls
 from callgate.upstreams.child import child
-from callgate.upstreams.http import connection, streamable_http
+from callgate.upstreams.http import streamable_http
 from callgate.upstreams.link import call_on_line, traffic
 
 # What one stage does without the stages that it calls: in the order of a call.

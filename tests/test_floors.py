@@ -26,6 +26,8 @@ BREACHES = [
     ("sql/settings.py", "import callgate.recorder.rows", "A room imports"),
     ("replicas/hop_seal.py", "import callgate.relay.relay", "A room imports"),
     ("edge/gate.py", "import callgate.replicas.hop_seal", "A room imports"),
+    ("http_client/pool.py", "import callgate.upstreams.transport", "A room imports"),
+    ("sandbox/reach.py", "import callgate.wire.revisions", "A room imports"),
     ("model/session.py", "import callgate.wire.framing.lines", "A room imports"),
     ("wire/framing/lines.py", "import asyncio", "The protocol and"),
     ("model/envelope.py", "import callgate.model.exchange", "No import cycle"),

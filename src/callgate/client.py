@@ -19,6 +19,7 @@ from typing import Any, cast
 import msgspec
 
 import callgate
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.offers import OfferKind
@@ -36,8 +37,7 @@ from callgate.model.reply import (
 from callgate.relay.rounds import ask_in_rounds
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.link import Link, LinkPlan

@@ -13,15 +13,11 @@ _UNDER_BOTH_LOOPS = (
     "test_pipe_floods.py",
     "test_spare_child.py",
     "test_warden.py",
-    "test_http_client.py",
-    "test_http_connection.py",
-    "test_http_pool.py",
     "test_streamable_http.py",
     "test_message_post.py",
     "test_get_stream.py",
     "test_legacy_sse.py",
     "test_traffic.py",
-    "test_http_floods.py",
 )
 
 

@@ -27,6 +27,7 @@ from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblems
 from callgate.edge.listener import Listener
 from callgate.edge.local_socket import LocalSocket
+from callgate.http_client.client import HttpClient
 from callgate.model.errors import SetupError
 from callgate.model.events import Event
 from callgate.ports.event_sink import EventSink
@@ -39,7 +40,6 @@ from callgate.relay.relay import Relay
 from callgate.this_process import keep_memory_private
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.link.own_lines import Shares
 
 if TYPE_CHECKING:

@@ -12,22 +12,22 @@ from callgate.app.sources import briefly_named
 from callgate.config.paths import record_folder, state_folder
 from callgate.config.secret import secrets_among
 from callgate.config.specs.config import Config, McpServerSpec
+from callgate.http_client.client import HttpClient
+from callgate.http_client.pool import PoolLimits
 from callgate.ports.upstream import Upstream
 from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.lists.tool_choice import ToolChoice
+from callgate.sandbox.confine import Sandbox
+from callgate.sandbox.reach import Guarded
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import held_in_address, hider
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.pool import PoolLimits
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import OwnChildOpener, child_opener, http_opener, sse_opener
-from callgate.upstreams.sandbox.confine import Sandbox
-from callgate.upstreams.sandbox.reach import Guarded
 from callgate.upstreams.server_lines import McpUpstreamPlan
 from callgate.wire.connection.request_table import DEFAULT_TIMEOUT_S
 

@@ -20,7 +20,7 @@ from callgate.replicas.hop_gate import SignedHopGate
 from callgate.replicas.hop_seal import HopSeal
 from callgate.replicas.members import Members
 from callgate.replicas.sealed_ids import SealedIds
-from callgate.upstreams.http.streamed_answer import StreamingTransport
+from callgate.replicas.streamed_answer import StreamingTransport
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from callgate.config.specs.config import Config
 from callgate.edge.listener import ListenerLimits
-from callgate.upstreams.http.pool import DEFAULT_LIMITS, PoolLimits
+from callgate.http_client.pool import DEFAULT_LIMITS, PoolLimits
 
 # More descriptors we never need, and some programs walk through every possible one at their start.
 _ENOUGH = 65_536

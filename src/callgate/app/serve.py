@@ -24,11 +24,11 @@ from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.config.specs.config import Config
 from callgate.config.specs.listen_address import ListenAddress
+from callgate.http_client.client import HttpClient
 from callgate.model.error_codes import REFUSED_HOST, REFUSED_UNAUTHENTICATED, SETUP_PORT
 from callgate.model.errors import CallgateError, SetupError
 from callgate.model.health import Health
 from callgate.this_process import share_one_heap, trim_heap
-from callgate.upstreams.http.client import HttpClient
 
 # Nobody asked for the default port: when it is busy, one of the next will do.
 _PORTS_TO_TRY = 20

@@ -82,16 +82,16 @@ class KnownHops:
 
 
 class _HopReader(RequestReader):
-    hops: KnownHops | None = None
+    hops: KnownHops
 
     def known_request(self, data: bytes) -> HttpRequest | None:
-        return self.hops.request(data) if self.hops is not None and self._is_between else None
+        return self.hops.request(data) if self._is_between else None
 
 
 class _HopConnection(AcceptedConnection):
     def __init__(self, service: Service, connections: Connections, hops: KnownHops) -> None:
         super().__init__(service, connections)
-        reader = self._reader = service.reader(_HopReader, self._take, self._ask_for_body, self._now)
+        reader = self._reader = _HopReader(service, self._take, self._ask_for_body, self._now)
         reader.hops = hops
 
 

@@ -5,11 +5,11 @@ Implements `ports.Outlet`: what relay says out of turn goes to the GET stream, w
 
 import asyncio
 from collections import OrderedDict
-from typing import Protocol
 
 import msgspec
 
 from callgate.edge.event_stream import EventStream
+from callgate.edge.http.message import Cancellable
 from callgate.edge.questions import Questions
 from callgate.model.reply import Paused, Reply, Said, Unsolicited
 from callgate.model.session import Session
@@ -22,12 +22,6 @@ _KEPT_STREAMS = 16
 _MAX_KEPT_BYTES = 64 * 1024 * 1024
 # The first revision whose clients know an event without data (2025-11-25, basic/transports).
 _PRIMING_SINCE = "2025-11-25"
-
-
-class Cancellable(Protocol):
-    """A request that its client may give up."""
-
-    def cancel(self) -> None: ...
 
 
 class OpenRequest(msgspec.Struct):
@@ -76,7 +70,7 @@ class HttpSession:
         self.session = session
         self._kept = kept
         self.target = target  # a session opened on one address is of no use on another
-        self.open: dict[bytes, Cancellable] = {}
+        self.open: dict[bytes, Cancellable] = {}  # what the client may give up
         self._primes = session.envelope.revision >= _PRIMING_SINCE
         self._last_stream = 0
         self.questions = Questions()

@@ -5,7 +5,7 @@ from callgate.edge.http.message import Beginner, Responder
 from callgate.edge.http.service import Handler
 from callgate.edge.legacy_http import LegacyHttp
 from callgate.edge.modern_http import ModernHttp, read_envelope
-from callgate.edge.plain_http import PlainHttp
+from callgate.edge.plain_http import plain_head
 from callgate.edge.refusals import Refusals
 from callgate.edge.visit import RefusedVisitError, Visit
 from callgate.model.envelope import Envelope, Era
@@ -71,11 +71,9 @@ class McpHttp:
         self._alone: StatelessLegacy | None = None  # in place of the next: nobody has a session
         self._legacy = LegacyHttp(answerer, refusals)
         self._modern = ModernHttp(answerer, refusals)
-        self.plain = PlainHttp(answerer, self._legacy)
 
     def join(self, homes: Homes, peers: Peers | None, sessions: SharedSessions) -> None:
         """There are replicas. `peers`: None where they cannot reach one another."""
-        self.plain.has_replicas = True
         self._passing = PassingOn(homes, peers, self._answerer, sessions, self._legacy, self._refuse)
         if peers is None:
             self._alone = StatelessLegacy(self._answerer)
@@ -83,7 +81,7 @@ class McpHttp:
     def decide(self, visit: Visit, handler: Handler) -> Beginner | None:
         """Who may begin answers to requests with the head of this visit. `handler`: who answers those that
         cannot be begun after all."""
-        found = self.plain.decide(visit)
+        found = plain_head(visit, self._answerer, self._legacy, self._passing is not None)
         if found is None and self._passing is not None:
             return self._passing.decide(visit, handler)
         return found

@@ -26,7 +26,7 @@ from callgate.model.errors import CallerError
 from callgate.model.exchange import Arrival
 from callgate.model.reply import Reply
 from callgate.model.session import Session
-from callgate.ports.answerer import Answerer, Answering, PlainCall
+from callgate.ports.answerer import Answerer, Answering
 from callgate.wire import http_rules
 from callgate.wire.eras.envelopes import legacy_envelope
 from callgate.wire.json_rpc import Request, decode_call, encode_reply
@@ -35,39 +35,25 @@ from callgate.wire.params import NO_PARAMS, call_params, peek
 _METHOD = "tools/call"
 
 
-class PlainHttp:
-    def __init__(self, answerer: Answerer, legacy: LegacyHttp) -> None:
-        self._answerer = answerer
-        self._legacy = legacy
-        self.has_replicas = False
-
-    def decide(self, visit: Visit) -> "LegacyHead | ModernHead | None":
-        """What can be known of all requests with the head of this visit; None: none of them is plain."""
-        headers = visit.headers
-        workspace = headers.get(WORKSPACE_HEADER)
-        try:
-            http_rules.check_post_headers(headers)
-            if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
-                is_call = headers.get(http_rules.METHOD_HEADER) == _METHOD
-                if not is_call:
-                    return None
-                return ModernHead(self._answerer, visit, self.has_replicas, workspace, visit.is_local)
-            http_session = self._legacy.session_of(visit)
-        except CallerError:
-            return None
-        if http_rules.prefers_stream(headers.get("accept", "")):
-            return None
-        client = name_client(http_session.session.envelope, headers, visit.request.peer)
-        return LegacyHead(
-            self._answerer,
-            visit,
-            self.has_replicas,
-            workspace,
-            visit.is_local,
-            client,
-            legacy=self._legacy,
-            http_session=http_session,
-        )
+def plain_head(
+    visit: Visit, answerer: Answerer, legacy: LegacyHttp, has_replicas: bool
+) -> "LegacyHead | ModernHead | None":
+    """What can be known of all requests with the head of this visit; None: none of them is plain."""
+    headers = visit.headers
+    known = answerer, visit, has_replicas, headers.get(WORKSPACE_HEADER), visit.is_local
+    try:
+        http_rules.check_post_headers(headers)
+        if http_rules.choose_era(headers, NO_PARAMS) is Era.MODERN:
+            if headers.get(http_rules.METHOD_HEADER) != _METHOD:
+                return None
+            return ModernHead(*known)
+        http_session = legacy.session_of(visit)
+    except CallerError:
+        return None
+    if http_rules.prefers_stream(headers.get("accept", "")):
+        return None
+    client = name_client(http_session.session.envelope, headers, visit.request.peer)
+    return LegacyHead(*known, client, legacy=legacy, http_session=http_session)
 
 
 class _Head(msgspec.Struct, eq=False):
@@ -99,7 +85,9 @@ class LegacyHead(_Head, eq=False, kw_only=True):
         envelope = self._read(message.params) if params.meta else session.envelope
         if envelope is None:
             return None
-        answer = LegacyAnswer(message, responder, owner, legacy=self.legacy, http_session=http_session)
+        answer = LegacyAnswer(
+            responder, owner, message=message, legacy=self.legacy, http_session=http_session
+        )
         visit = self.visit
         arrival = Arrival(
             _METHOD, message.rpc_id, message.params, envelope, visit.principal, "http", self.client, session,
@@ -144,7 +132,7 @@ class ModernHead(_Head, eq=False, kw_only=True):
             self.envelope = self._read(message.params)
         if self.envelope is None:
             return None
-        answer = ModernAnswer(message, responder, owner)
+        answer = ModernAnswer(responder, owner, message=message)
         visit, session = self.visit, self.session
         arrival = Arrival(
             _METHOD, message.rpc_id, message.params, self.envelope, visit.principal, "http", self.client,
@@ -174,26 +162,11 @@ class ModernHead(_Head, eq=False, kw_only=True):
         return envelope
 
 
-class _Answer(msgspec.Struct, eq=False):
-    """Implements `http.message.Begun` and `ports.answerer.PlainReceiver`."""
+class _Answer(Begun, eq=False, kw_only=True):
+    """Implements `ports.answerer.PlainReceiver`."""
 
     message: Request
-    responder: Responder
-    owner: BegunOwner
-    call: PlainCall | None = None  # while it is under way: it holds us
     go_on: Answering | None = None  # the task is to go on with this
-    is_over: bool = False  # answered or given up: what comes now is for nobody
-
-    def abort(self) -> None:
-        if not self.is_over:
-            self._give_up()
-            self.owner.finish()
-
-    def _give_up(self) -> None:
-        self.is_over = True
-        call, self.call = self.call, None
-        if call is not None:
-            call.cancel()
 
     def said_more(self, go_on: Answering) -> None:
         self.go_on = go_on
@@ -244,7 +217,7 @@ class LegacyAnswer(_Answer, eq=False, kw_only=True):
         await self.legacy.answer_by(self.go_on, self.http_session, self.message, responder)
 
 
-class ModernAnswer(_Answer, eq=False):
+class ModernAnswer(_Answer, eq=False, kw_only=True):
     def replied(self, reply: Reply) -> None:
         if self.is_over:
             return

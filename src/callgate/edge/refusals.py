@@ -7,7 +7,6 @@ of these the record keeps is its own affair.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from callgate.edge.http.message import HttpRequest
 from callgate.edge.visit import Visit, name_client
@@ -35,14 +34,6 @@ _TAKEN = Settlement(Outcome.ANSWERED, EndedBy.GATEWAY)
 _NO_ENVELOPE = Envelope(Era.LEGACY, LEGACY_REVISIONS[0])
 
 
-@dataclass(frozen=True, slots=True)
-class _Sender:
-    client: str
-    principal: str | None  # None: it did not pass the gate
-    session_id: str | None = None
-    target: str | None = None  # /servers/<target>/mcp
-
-
 class Refusals:
     def __init__(self, sink: EventSink, server_of: Callable[[str], str | None]) -> None:
         """`server_of`: see `ports.Answerer`."""
@@ -50,22 +41,23 @@ class Refusals:
         self._server_of = server_of
 
     def at_the_door(self, request: HttpRequest, error: CallgateError, principal: Principal | None) -> None:
-        """By the gate, or because the request itself could not be read."""
-        sender = _Sender(request.peer or "http", principal and principal.name)
+        """By the gate (`principal`: None), or because the request itself could not be read."""
         message = _message_in(request) if principal is not None else None
-        method = _method_of(message) or _first_line(request)
-        self._emit(_refused(error), sender, method, message, request.body_bytes)
+        client, size_bytes = request.peer or "http", request.body_bytes
+        self._emit(_refused(error), message, _first_line(request), client, principal, size_bytes)
 
     def of_visit(self, visit: Visit, error: CallgateError, message: Message | Unreadable | None) -> None:
-        if message is None:
-            message = _message_in(visit.request)
-        method = _method_of(message) or _first_line(visit.request)
-        self._emit(_refused(error), _sender_of(visit), method, message, visit.request.body_bytes)
+        self._of_visit(_refused(error), visit, _message_in(visit.request) if message is None else message)
 
     def unheard(self, visit: Visit, notification: Notification) -> None:
         """Taken, and passed on to nobody: the modern era has no notifications of clients over HTTP."""
-        method = notification.method[:_MAX_METHOD_CHARS]
-        self._emit(_TAKEN, _sender_of(visit), method, notification, visit.request.body_bytes)
+        self._of_visit(_TAKEN, visit, notification)
+
+    def _of_visit(self, settlement: Settlement, visit: Visit, message: Message | Unreadable | None) -> None:
+        request = visit.request
+        client, target = name_client(_NO_ENVELOPE, visit.headers, request.peer), visit.target
+        first, size_bytes = _first_line(request), request.body_bytes
+        self._emit(settlement, message, first, client, visit.principal, size_bytes, target=target)
 
     def on_stream(
         self,
@@ -75,44 +67,44 @@ class Refusals:
         session: Session | None,
     ) -> None:
         """A frame of a pipe or local socket; None: it was too long to be read."""
-        envelope = session.envelope if session is not None else _NO_ENVELOPE
-        sender = _Sender(name_client(envelope), principal.name, session and session.session_id)
-        self._emit(_refused(error), sender, _method_of(message) or "stdio", message)
+        client = name_client(session.envelope if session is not None else _NO_ENVELOPE)
+        self._emit(_refused(error), message, "stdio", client, principal, session=session)
 
     def _emit(
         self,
         settlement: Settlement,
-        sender: _Sender,
-        method: str,
         message: Message | Unreadable | None,
+        otherwise: str,
+        client: str,
+        principal: Principal | None,
         size_bytes: int = 0,
+        *,
+        target: str | None = None,
+        session: Session | None = None,
     ) -> None:
+        """`otherwise`: what is told of one that is no call. `target`: of `/servers/<target>/mcp`."""
         now_s = time.time()
-        params = message.params if isinstance(message, (Request, Notification)) else b""
+        is_told = isinstance(message, (Request, Notification))
+        params, method = (message.params, message.method or otherwise) if is_told else (b"", otherwise)
         rpc_id = None if message is None or isinstance(message, Notification) else message.rpc_id
         is_named = isinstance(message, Request) and message.method in (_CALL, "prompts/get")
         name = text_of(peek(params).name) if is_named else None
         aside = Aside(
             event_id=new_exchange_id(now_s),
             at_s=now_s,
-            method=method,
+            method=method[:_MAX_METHOD_CHARS],
             settlement=settlement,
             is_notification=isinstance(message, Notification),
             rpc_id=rpc_id if rpc_id is not None and len(rpc_id) <= _MAX_ID_BYTES else None,
             params=params if len(params) <= _MAX_PARAMS_BYTES else b"",
             size_bytes=size_bytes or len(params),
-            client=sender.client,
-            server_name=sender.target or (name and self._server_of(name)),
+            client=client,
+            server_name=target or (name and self._server_of(name)),
             tool_name=name and name[:MAX_TOOL_NAME_CHARS] if method == _CALL else None,
-            session_id=sender.session_id,
-            principal=sender.principal,
+            session_id=session and session.session_id,
+            principal=principal and principal.name,
         )
         self._sink.emit(aside)
-
-
-def _sender_of(visit: Visit) -> _Sender:
-    client = name_client(_NO_ENVELOPE, visit.headers, visit.request.peer)
-    return _Sender(client, visit.principal.name, target=visit.target)
 
 
 def _refused(error: CallgateError) -> Settlement:
@@ -121,7 +113,7 @@ def _refused(error: CallgateError) -> Settlement:
 
 
 def _first_line(request: HttpRequest) -> str:
-    return f"{request.method} {request.path}"[:_MAX_METHOD_CHARS]
+    return f"{request.method} {request.path}"
 
 
 def _message_in(request: HttpRequest) -> Request | Notification | None:
@@ -130,7 +122,3 @@ def _message_in(request: HttpRequest) -> Request | Notification | None:
         return None
     message = decode(request.body)
     return message if isinstance(message, (Request, Notification)) else None
-
-
-def _method_of(message: Message | Unreadable | None) -> str | None:
-    return message.method[:_MAX_METHOD_CHARS] if isinstance(message, (Request, Notification)) else None

@@ -29,20 +29,12 @@ AGGREGATE = "aggregate"  # the record's server_name of a merged list
 class AggregatePath:
     def __init__(self, path: Path, search: ToolSearch) -> None:
         self._path = path
-        self._own_search = search
-        self._search: ToolSearch | None = None  # stands for all tools in the list
-        self._capabilities: own_answers.Capabilities = {}
-        self._advice = ""  # for a tool that does not exist
-
-    def use(self, capabilities: own_answers.Capabilities, has_search: bool) -> None:
-        self._search = self._own_search if has_search else None
-        self._capabilities = own_answers.with_search(capabilities) if has_search else capabilities
-        # Where tools are found, the list is no advice.
-        self._advice = f"{find_tools.NAME} finds those that there are" if has_search else ""
+        self._search = search
 
     async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Our own reply, or the server's, which is to be awaited."""
-        if self._search is not None and exchange.arrival.method == "tools/call":
+        rules = self._path.listings.naming.rules
+        if rules.tool_search and exchange.arrival.method == "tools/call":
             match text_of(peek(exchange.arrival.params).name):
                 case find_tools.NAME:
                     exchange.server_name = AGGREGATE
@@ -57,18 +49,19 @@ class AggregatePath:
         return self._own(exchange) or await self._route(exchange, asker, tell)
 
     def _own(self, exchange: Exchange) -> Reply | None:
-        arrival, has_search = exchange.arrival, self._search is not None
+        arrival, path = exchange.arrival, self._path
+        has_search = path.listings.naming.rules.tool_search
         legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case "initialize" if legacy:
-                result = own_answers.initialize_result(
-                    arrival.envelope, self._capabilities, has_search=has_search
-                )
+                capabilities = own_answers.capabilities(path.mcp_servers, has_search)
+                result = own_answers.initialize_result(arrival.envelope, capabilities, has_search=has_search)
                 return Reply(result=result, opened=exchange.session)
             case "ping" if legacy:
                 return Reply(result=b"{}")
             case "server/discover" if not legacy:
-                return Reply(result=own_answers.discover_result(self._capabilities, has_search=has_search))
+                capabilities = own_answers.capabilities(path.mcp_servers, has_search)
+                return Reply(result=own_answers.discover_result(capabilities, has_search=has_search))
             case _:
                 return None
 
@@ -110,7 +103,7 @@ class AggregatePath:
         listings = self._path.listings
         with self._path.subscribers.listing(exchange.session, kind, lambda: listings.version):
             catalog, ttl_ms, is_public = await listings.all(kind, asker, exchange.hops)
-        if self._search is not None and kind is OfferKind.TOOL:
+        if listings.naming.rules.tool_search and kind is OfferKind.TOOL:
             catalog, is_public = self._search.listed(catalog, exchange.session), False
         era = exchange.arrival.envelope.era
         return Reply(result=own_answers.list_result(kind, catalog, era, (ttl_ms, is_public)))
@@ -121,8 +114,10 @@ class AggregatePath:
         name = path.keep_what_was_asked(exchange) or name_of(arrival.params, arrival.method)
         offer = await self._find(exchange.server_name, kind, name, asker)
         if offer is None:
-            is_tool = kind is OfferKind.TOOL
-            nearest = path.listings.current(kind, asker).nearest(name, self._advice if is_tool else "")
+            is_tool, has_search = kind is OfferKind.TOOL, path.listings.naming.rules.tool_search
+            # Where tools are found, the list is no advice.
+            advice = f"{find_tools.NAME} finds those that there are" if is_tool and has_search else ""
+            nearest = path.listings.current(kind, asker).nearest(name, advice)
             if is_tool:
                 path.listings.naming.check_chosen(name)
                 if (error := self._for_others(name, exchange, asker)) is not None:

@@ -19,6 +19,7 @@ from callgate.model.reply import Reply, Tell
 from callgate.ports.upstream import Asker
 from callgate.relay import own_answers
 from callgate.relay.faced_server import FacedServers
+from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.relay.lists.tool_choice import chosen_tools
 from callgate.relay.path import Path
 from callgate.wire.params import members_decoder, name_of, peek, renaming, text_of, with_member
@@ -27,7 +28,7 @@ from callgate.wire.params import members_decoder, name_of, peek, renaming, text_
 class DirectPath:
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.faced = self._faced = FacedServers(path.listings)
+        self.faced = FacedServers(path.listings)
 
     async def route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Our own reply, or the server's, which is to be awaited."""
@@ -40,16 +41,14 @@ class DirectPath:
         match arrival.method:
             case "tools/call":
                 return await self._call(exchange, target, asker, tell)
-            case "tools/list" | "prompts/list" | "resources/templates/list" if self._changes_list(
-                target, arrival.method
-            ):
-                return self._list(exchange, target, asker, tell)
-            case "prompts/get" | "completion/complete" if (faces := self._faced.of(target)) is not None:
+            case method if method in KIND_BY_METHOD:
+                return self._list(exchange, target, KIND_BY_METHOD[method], asker, tell)
+            case "prompts/get" | "completion/complete" if (faced := self.faced.of(target)) is not None:
                 if arrival.method == "prompts/get":
                     name = name_of(arrival.params, arrival.method)
-                    self._faced.check(faces, target, OfferKind.PROMPT, name, asker)
+                    faced.check(OfferKind.PROMPT, name, asker)
                 else:
-                    self._faced.check_reference(faces, target, arrival.params, asker)
+                    faced.check_reference(arrival.params, asker)
                 return self._path.ask(exchange, target, arrival.params, asker, tell)
             case "ping" if legacy:
                 return Reply(result=b"{}")
@@ -62,9 +61,7 @@ class DirectPath:
                 return self._path.subscribe(exchange, Route(target, uri), uri, arrival.params, asker, tell)
             case "initialize" | "server/discover":
                 return self._ask_and_note(exchange, target, asker, tell)
-            case method:
-                if (kind := KIND_BY_METHOD.get(method)) is not None:
-                    self._path.listings.wanted.add(kind)
+            case _:
                 return self._path.ask(exchange, target, arrival.params, asker, tell)
 
     async def _call(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Awaitable[Reply]:
@@ -80,8 +77,8 @@ class DirectPath:
         else:
             with suppress(CallgateError):
                 part = await listings.ask_part(target, OfferKind.TOOL, asker)
-        if (faces := self._faced.of(target)) is not None:
-            self._faced.check(faces, target, OfferKind.TOOL, name, asker)
+        if (faced := self.faced.of(target)) is not None:
+            faced.check(OfferKind.TOOL, name, asker)
         route = Route(target, name)
         # A tool that is not listed is asked for all the same, as one that declares nothing: the server knows
         # best what it has.
@@ -89,28 +86,26 @@ class DirectPath:
         offer = listed or Offer(OfferKind.TOOL, name, route, definition=b"{}")
         param_headers = self._path.admit(exchange, offer)
         # What was judged is what is asked: a second "name" does not get through.
-        if self._path.denies or choice is not None or (faces is not None and faces.guards(target)):
+        is_guarded = faced is not None and faced.faces.guards(target)
+        if listings.naming.rules.deny_destructive or choice is not None or is_guarded:
             params = renaming(name, name).of(params)
         return self._path.ask(exchange, target, params, asker, tell, param_headers)
 
-    def _changes_list(self, target: str, method: str) -> bool:
-        has_choice = method == OfferKind.TOOL.method and target in self._path.listings.naming.choices
-        return has_choice or self._faced.of(target) is not None
-
-    async def _list(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
+    async def _list(
+        self, exchange: Exchange, target: str, kind: OfferKind, asker: Asker, tell: Tell
+    ) -> Reply:
         """The server's own list, without the tools that the operator leaves out, and with the faces of what
         is held."""
-        method = exchange.arrival.method
-        self._path.listings.wanted.add(KIND_BY_METHOD[method])
+        listings = self._path.listings
+        listings.wanted.add(kind)
         reply = await self._path.ask(exchange, target, exchange.arrival.params, asker, tell)
         if (result := reply.result) is None:
             return reply
-        choice = self._path.listings.naming.choices.get(target) if method == OfferKind.TOOL.method else None
-        if choice is not None:
+        if kind is OfferKind.TOOL and (choice := listings.naming.choices.get(target)) is not None:
             result = await chosen_tools(target, result, choice)
-        if (faces := self._faced.of(target)) is not None:
-            result = await self._faced.page(faces, target, KIND_BY_METHOD[method], result, asker)
-        return reply if result is reply.result else Reply(result=result, opened=reply.opened)
+        if kind in FACED_KINDS and (faced := self.faced.of(target)) is not None:
+            result = await faced.page(kind, result, asker)
+        return msgspec.structs.replace(reply, result=result)
 
     async def _ask_and_note(self, exchange: Exchange, target: str, asker: Asker, tell: Tell) -> Reply:
         """`initialize` or `server/discover`."""
@@ -125,18 +120,17 @@ class DirectPath:
             if arrival.envelope.era is Era.MODERN:
                 return Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
             raise
-        if reply.result is None:
+        if (result := reply.result) is None:
             return reply
-        if (faces := self._faced.of(target)) is not None:
-            told = await self._faced.introduction(faces, target, reply.result)
-            reply = reply if told is reply.result else Reply(result=told, opened=reply.opened)
-        if reply.result is None or arrival.method != "initialize":
-            return reply
+        if (faced := self.faced.of(target)) is not None:
+            result = await faced.introduction(result)
+        if arrival.method != "initialize":
+            return msgspec.structs.replace(reply, result=result)
         # The connection behind may be shared and speak a newer revision than this client asked for. Of two
         # dates the older one is what both know: the server's own where that is it.
-        said = text_of(members_decoder.decode(reply.result).get("protocolVersion", msgspec.Raw(b"")))
+        said = text_of(members_decoder.decode(result).get("protocolVersion", msgspec.Raw(b"")))
         revision = min(arrival.envelope.revision, said or arrival.envelope.revision)
         session = exchange.session
         session.envelope = replace(session.envelope, revision=revision)
-        result = with_member(reply.result, "protocolVersion", msgspec.json.encode(revision))
+        result = with_member(result, "protocolVersion", msgspec.json.encode(revision))
         return Reply(result=result, opened=session)

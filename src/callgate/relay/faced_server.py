@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
-from callgate.model.envelope import Envelope, Era
+from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.offers import OfferKind, Route
@@ -23,52 +23,54 @@ from callgate.relay.lists.ask_listing import in_our_name
 from callgate.relay.lists.capability_survey import CAPABLE
 from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
-from callgate.wire.eras.params import OUR_INFO
+from callgate.wire.eras.params import OUR_MODERN_ENVELOPE
 from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
-from callgate.wire.params import members_decoder, peek, text_of, with_member
-from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
+from callgate.wire.params import entries_decoder, members_decoder, peek, text_of, with_member
+from callgate.wire.revisions import META_SERVER_INFO
 
-_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 # Pages that were judged; each client lists the same few.
 _MAX_PAGES = 64
 # For how a server introduces itself; a person waits.
 _PATIENCE_S = 15.0
 
 
-class FacedServers:
-    def __init__(self, listings: Listings) -> None:
-        self._listings = listings
-        # By server, kind and digest of the page: the version it was judged by, and the page; None: as it is.
-        self._pages: dict[tuple[str, OfferKind, bytes], tuple[int, bytes | None]] = {}
+# By server, kind and digest of the page: the version it was judged by, and the page; None: as it is.
+_Pages = dict[tuple[str, OfferKind, bytes], tuple[int, bytes | None]]
 
-    def of(self, server: str) -> Faces | None:
-        return self._listings.naming.faces_of(server)
 
-    async def page(self, faces: Faces, server: str, kind: OfferKind, result: bytes, asker: Asker) -> bytes:
+class FacedServer(msgspec.Struct, frozen=True):
+    """One server whose words are pinned."""
+
+    name: str
+    faces: Faces
+    listings: Listings
+    pages: _Pages  # of all such servers
+
+    async def page(self, kind: OfferKind, result: bytes, asker: Asker) -> bytes:
         """A page of its list as callers may see it: the same bytes, unless something is held."""
-        if self._listings.listing(server, kind, asker) is None:
+        if self.listings.listing(self.name, kind, asker) is None:
             with suppress(CallgateError):  # first sight is of the whole list
-                await self._listings.ask_part(server, kind, in_our_name(COMMON))
-        key = (server, kind, hashlib.blake2b(result, digest_size=16).digest())
-        version = faces.version
-        known = self._pages.get(key)
+                await self.listings.ask_part(self.name, kind, in_our_name(COMMON))
+        key = (self.name, kind, hashlib.blake2b(result, digest_size=16).digest())
+        version, pages = self.faces.version, self.pages
+        known = pages.get(key)
         if known is None or known[0] != version:
-            known = (version, await asyncio.to_thread(_faced_page, faces, server, kind, result))
-            if len(self._pages) >= _MAX_PAGES:
-                del self._pages[next(iter(self._pages))]
-            self._pages[key] = known
+            known = (version, await asyncio.to_thread(_faced_page, self.faces, self.name, kind, result))
+            if len(pages) >= _MAX_PAGES:
+                del pages[next(iter(pages))]
+            pages[key] = known
         return result if known[1] is None else known[1]
 
-    async def introduction(self, faces: Faces, server: str, result: bytes) -> bytes:
+    async def introduction(self, result: bytes) -> bytes:
         """`initialize` or `server/discover`, with the instructions and the server's name that callers may
         see."""
         members = read_if_readable(members_decoder, result)
         if members is None:
             return result  # no client can read it either
-        result = await _with_faced_info(faces, server, result, members)
+        result = await self._with_faced_info(result, members)
         raw = members.get("instructions", msgspec.Raw(b"null"))
         told = text_of(raw)
-        shown = await asyncio.to_thread(faces.instructions, server, told)
+        shown = await asyncio.to_thread(self.faces.instructions, self.name, told)
         if shown == told and (told is not None or bytes(raw) == b"null"):
             return result
         if shown is not None:
@@ -77,27 +79,62 @@ class FacedServers:
         del members["instructions"]
         return msgspec.json.encode(members)
 
-    def check(self, faces: Faces, server: str, kind: OfferKind, name: str, asker: Asker) -> None:
+    def check(self, kind: OfferKind, name: str, asker: Asker) -> None:
         """Raises CallerError for what callers must not know of."""
-        listing = self._listings.listing(server, kind, asker)
+        listing = self.listings.listing(self.name, kind, asker)
         part = listing.part if listing is not None else None
-        is_hidden = faces.hides(server, kind, name) or (part is not None and name in part.hidden)
-        if not is_hidden and faces.mode_of(server) == "hold" and part is not None:
-            is_hidden = Route(server, name) not in part.by_route
+        is_hidden = self.faces.hides(self.name, kind, name) or (part is not None and name in part.hidden)
+        if not is_hidden and self.faces.mode_of(self.name) == "hold" and part is not None:
+            is_hidden = Route(self.name, name) not in part.by_route
         if is_hidden:
-            raise unknown_name(name, kind, f"{server} does not offer it")
+            raise unknown_name(name, kind, f"{self.name} does not offer it")
 
-    def check_reference(self, faces: Faces, server: str, params: bytes, asker: Asker) -> None:
+    def check_reference(self, params: bytes, asker: Asker) -> None:
         """Of `completion/complete`: the arguments of a prompt that is not offered are not completed."""
         ref = read_reference(bytes(peek(params).ref))
         name = text_of(ref.name)
         if text_of(ref.type) == "ref/prompt" and name is not None:
-            self.check(faces, server, OfferKind.PROMPT, name, asker)
+            self.check(OfferKind.PROMPT, name, asker)
+
+    async def _with_faced_info(self, result: bytes, members: Mapping[str, msgspec.Raw]) -> bytes:
+        """Each era tells it in its own place. A version is no text for a model, and changes by itself."""
+        if "serverInfo" in members:
+            result = with_member(result, "serverInfo", await self._faced_info(members["serverInfo"]))
+        meta = read_if_readable(members_decoder, members.get("_meta", msgspec.Raw(b"{}")))
+        if meta is None:
+            return with_member(result, "_meta", b"{}")
+        if META_SERVER_INFO not in meta:
+            return result
+        meta[META_SERVER_INFO] = msgspec.Raw(await self._faced_info(meta[META_SERVER_INFO]))
+        return with_member(result, "_meta", msgspec.json.encode(meta))
+
+    async def _faced_info(self, told: msgspec.Raw) -> bytes:
+        info = read_if_readable(members_decoder, told)
+        if info is None:  # nothing that anybody accepted
+            return msgspec.json.encode({"name": self.name, "version": ""})
+        version = info.pop("version", msgspec.Raw(b'""'))
+        named = msgspec.json.encode(info)
+        shown = await asyncio.to_thread(self.faces.server_info, self.name, named)
+        if shown is named:
+            return bytes(told)
+        face = members_decoder.decode(shown or msgspec.json.encode({"name": self.name}))
+        return msgspec.json.encode({**face, "version": version})
+
+
+class FacedServers:
+    def __init__(self, listings: Listings) -> None:
+        self._listings = listings
+        self._pages: _Pages = {}
+
+    def of(self, server: str) -> FacedServer | None:
+        """None: what it says passes as it comes."""
+        faces = self._listings.naming.faces_of(server)
+        return None if faces is None else FacedServer(server, faces, self._listings, self._pages)
 
     async def look(self, server: Upstream) -> None:
         """Has what the server says now judged: its lists, and how it introduces itself."""
-        faces = self.of(server.name)
-        if faces is None:
+        faced = self.of(server.name)
+        if faced is None:
             return
         asker = in_our_name(COMMON)
         for kind in FACED_KINDS:
@@ -108,48 +145,19 @@ class FacedServers:
         method = "initialize"  # answered from the server's own handshake
         if server.health().era == Era.MODERN.value:
             method = "server/discover"
-            envelope = Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO)
-            asker = Asker(envelope, asker.session, asker.rpc_id)
+            asker = Asker(OUR_MODERN_ENVELOPE, asker.session, asker.rpc_id)
         hop = Hop(server.name, method, b"{}", time.monotonic())
         with suppress(CallgateError, TimeoutError):
             reply = await asyncio.wait_for(server.ask(hop, asker, tell_nobody), _PATIENCE_S)
             if reply.result is not None:
-                await self.introduction(faces, server.name, reply.result)
-
-
-async def _with_faced_info(
-    faces: Faces, server: str, result: bytes, members: Mapping[str, msgspec.Raw]
-) -> bytes:
-    """Each era tells it in its own place. A version is no text for a model, and changes by itself."""
-    if "serverInfo" in members:
-        result = with_member(result, "serverInfo", await _faced_info(faces, server, members["serverInfo"]))
-    meta = read_if_readable(members_decoder, members.get("_meta", msgspec.Raw(b"{}")))
-    if meta is None:
-        return with_member(result, "_meta", b"{}")
-    if META_SERVER_INFO not in meta:
-        return result
-    meta[META_SERVER_INFO] = msgspec.Raw(await _faced_info(faces, server, meta[META_SERVER_INFO]))
-    return with_member(result, "_meta", msgspec.json.encode(meta))
-
-
-async def _faced_info(faces: Faces, server: str, told: msgspec.Raw) -> bytes:
-    info = read_if_readable(members_decoder, told)
-    if info is None:  # nothing that anybody accepted
-        return msgspec.json.encode({"name": server, "version": ""})
-    version = info.pop("version", msgspec.Raw(b'""'))
-    named = msgspec.json.encode(info)
-    shown = await asyncio.to_thread(faces.server_info, server, named)
-    if shown is named:
-        return bytes(told)
-    face = members_decoder.decode(shown or msgspec.json.encode({"name": server}))
-    return msgspec.json.encode({**face, "version": version})
+                await faced.introduction(reply.result)
 
 
 def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> bytes | None:
     """None: as it is."""
     try:
         members = members_decoder.decode(result)
-        entries = [bytes(entry) for entry in _list_decoder.decode(members[kind.member])]
+        entries = [bytes(entry) for entry in entries_decoder.decode(members[kind.member])]
     except (*NOT_READABLE, KeyError):
         return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted
     shown = list(faces.show(server, kind, entries, "part").entries)

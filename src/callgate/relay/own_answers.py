@@ -1,5 +1,6 @@
 """What the gateway answers in its own name: who it is, what it can do, and merged lists."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -39,9 +40,10 @@ _SEARCH_INSTRUCTIONS = (
 _DISCOVER_TTL_MS = 300_000
 
 
-def with_search(capabilities: Capabilities) -> Capabilities:
-    """What a session found is listed for it from then on, whatever is behind us."""
-    return {**capabilities, "tools": {"listChanged": True}}
+def capabilities(mcp_servers: Collection[str], has_search: bool) -> Capabilities:
+    """`has_search`: what a session found is listed for it from then on, whatever is behind us."""
+    known = EVERYTHING if mcp_servers else BUILT_IN
+    return {**known, "tools": {"listChanged": True}} if has_search else known
 
 
 def initialize_result(envelope: Envelope, capabilities: Capabilities, *, has_search: bool = False) -> bytes:

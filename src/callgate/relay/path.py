@@ -24,7 +24,6 @@ from callgate.ports.upstream import Asker, PlainUpstream, ToolCaller, Upstream
 from callgate.relay.hops import run_hop
 from callgate.relay.lists.ask_listing import DEFAULT_TTL_S
 from callgate.relay.lists.listings import Listings
-from callgate.relay.lists.offer_rules import OfferRules
 from callgate.relay.parked_calls import BridgeSettings, ParkedCalls
 from callgate.relay.rounds import ask_in_rounds
 from callgate.relay.side_messages import SideMessages
@@ -36,7 +35,7 @@ from callgate.wire.param_headers import check_headers, declared_headers, make_he
 from callgate.wire.params import Renaming, call_params, renaming
 from callgate.wire.trace_context import with_trace, write_traceparent
 
-_NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
+NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
 # The line to a server may come up, or be the client's own, a moment later.
 _CALLER_AGAIN_S = 0.1
 
@@ -71,26 +70,20 @@ class Path:
         self.upstreams = upstreams
         self.listings = listings
         self.subscribers = Subscribers()
-        self.denies = False
         self.parked = ParkedCalls(bridge, side_messages)
-        self._answer_timeout_s = bridge.answer_timeout_s
-        self._told_of_traces: set[str] = set()
+        self.mcp_servers: frozenset[str] = frozenset()
         self._subscribing = TaskSet()
 
-    def use(self, rules: OfferRules) -> None:
-        """Of the upstreams as they are now."""
-        self.denies = rules.deny_destructive
-        # A source has nobody behind it who would go on with a trace.
-        self._told_of_traces = {name for name, one in self.upstreams.items() if one.health().kind != "sql"}
-
-    def use_answer_timeout(self, answer_timeout_s: float) -> None:
-        self._answer_timeout_s = self.parked.timeout_s = answer_timeout_s
+    def look_at_upstreams(self) -> None:
+        """Others are there now."""
+        kinds = {name: upstream.health().kind for name, upstream in self.upstreams.items()}
+        self.mcp_servers = frozenset(name for name, kind in kinds.items() if kind != "sql")
 
     def keep_what_was_asked(self, exchange: Exchange) -> str | None:
         """The name of the tool or prompt that is meant, and whose it would be: kept in the exchange before
         anybody is asked, so that the record has it whatever becomes of the call."""
         arrival = exchange.arrival
-        if arrival.method not in _NAMED_METHODS:
+        if arrival.method not in NAMED_METHODS:
             return None
         params = call_params(arrival.params)
         if params is None:
@@ -138,7 +131,7 @@ class Path:
                 raise unknown_server(first.upstream, self.upstreams)
             return run_hop(hop, partial(upstream.ask, hop, asker, tell))
 
-        return ask_in_rounds(leg, first.params, asker.session.envelope, self._answer_timeout_s, tell)
+        return ask_in_rounds(leg, first.params, asker.session.envelope, self.parked.timeout_s, tell)
 
     def new_leg(
         self,
@@ -154,7 +147,7 @@ class Path:
         return hop
 
     def write_trace(self, hop: Hop, trace: Trace) -> None:
-        if hop.upstream in self._told_of_traces:
+        if hop.upstream in self.mcp_servers:  # a source has nobody behind it who would go on with it
             hop.span_id = new_span_id()
             ours = write_traceparent(trace.trace_id, hop.span_id, trace.is_sampled)
             hop.params = with_trace(hop.params, ours, trace.headers)
@@ -206,7 +199,7 @@ class Path:
     def tool_route(self, target: str | None, tool_name: str, asker: Asker) -> ToolRoute | None:
         """Of the client who asks, or all of its requests that declare the same. None: it is not known, or
         each call has to be looked at."""
-        listings = self.listings
+        listings, denies = self.listings, self.listings.naming.rules.deny_destructive
         server = listings.server_of(tool_name) if target is None else target
         upstream = self.upstreams.get(server) if server is not None else None
         if server is None or not isinstance(upstream, PlainUpstream):
@@ -216,14 +209,14 @@ class Path:
             return None
         by_route, by_name = listing.part.by_route, listing.part.offers
         offer = by_name.get(tool_name) if target is None else by_route.get(Route(target, tool_name))
-        if offer is None or offer.may_want_headers or (self.denies and _may_destroy(offer)):
+        if offer is None or offer.may_want_headers or (denies and _may_destroy(offer)):
             return None
         native, choice = offer.route.native_name, listings.naming.choices.get(server)
         if choice is not None and not choice.takes(native):
             return None
         # What was judged is what is asked: a second "name" does not get through.
         faces = listings.naming.faces_of(server)
-        is_named = target is None or self.denies or choice is not None
+        is_named = target is None or denies or choice is not None
         is_named = is_named or (faces is not None and faces.guards(server))
         caller = upstream.tool_caller(native, asker)
         until_mono = listing.told_at_mono + DEFAULT_TTL_S
@@ -248,7 +241,7 @@ class Path:
             return ()
         arrival = exchange.arrival
         exchange.annotations = offer.annotations
-        if self.denies and _may_destroy(offer):
+        if self.listings.naming.rules.deny_destructive and _may_destroy(offer):
             raise RefusedError(
                 REFUSED_DESTRUCTIVE,
                 f"{offer.public_name} may change or destroy something, and the policy denies such tools",

@@ -72,7 +72,6 @@ class Relay:
     ) -> None:
         """`list_patience_s`: how long a list waits for a server that has not told its offers yet; `homes`:
         there are replicas; `faces`: what of servers' words may be shown."""
-        rules = rules or OfferRules()
         self._upstreams = {upstream.name: upstream for upstream in upstreams}
         self._sink = sink
         self._record_gate = record_gate
@@ -83,7 +82,7 @@ class Relay:
         self._homes = homes
         self._sessions = SessionBook(session_gap_s, self._on_session, homes)
         self.find_session = self._sessions.find
-        listings = Listings(self._upstreams, rules, patience_s=list_patience_s, faces=faces)
+        listings = Listings(self._upstreams, rules or OfferRules(), patience_s=list_patience_s, faces=faces)
         self.judge_again = listings.judge_again
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, bridge, self._side_messages)
@@ -113,20 +112,19 @@ class Relay:
             self._plain.session_of = self._sessions.known
             self._plain.is_here = self.where.is_here
         self.begin: Begin = self._plain.begin
-        replacing = UpstreamReplacing(self._upstreams, self._path, self._aggregate, self._news, self._hearing)
+        replacing = UpstreamReplacing(self._upstreams, self._path, self._news, self._hearing)
         self.prepare, self.replace = replacing.prepare, replacing.replace
-        replacing.begin(rules)
-        self._replacing = replacing
+        replacing.begin()
 
     # ---- a changed configuration
 
     @property
     def rules(self) -> OfferRules:
-        return self._replacing.rules
+        return self._path.listings.naming.rules
 
     def use_times(self, session_gap_s: float, answer_timeout_s: float) -> None:
         self._sessions.gap_s = session_gap_s
-        self._path.use_answer_timeout(answer_timeout_s)
+        self._path.parked.timeout_s = answer_timeout_s
 
     # ---- ports.Status
 

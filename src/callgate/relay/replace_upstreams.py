@@ -20,8 +20,6 @@ from callgate.model.health import State
 from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON
 from callgate.ports.upstream import Upstream
-from callgate.relay import own_answers
-from callgate.relay.aggregate import AggregatePath
 from callgate.relay.hearing import Hearing
 from callgate.relay.lists.ask_listing import ListAsk, ask_listing, in_our_name
 from callgate.relay.lists.listings import Prepared
@@ -35,7 +33,6 @@ class UpstreamReplacing:
         self,
         upstreams: MutableMapping[str, Upstream],
         path: Path,
-        aggregate: AggregatePath,
         news: ListNews,
         hearing: Hearing,
     ) -> None:
@@ -43,16 +40,14 @@ class UpstreamReplacing:
         self._upstreams = upstreams
         self._path = path
         self._listings = path.listings
-        self._aggregate = aggregate
         self._news = news
         self._hearing = hearing
-        self.rules = OfferRules()
 
-    def begin(self, rules: OfferRules) -> None:
+    def begin(self) -> None:
         """With the upstreams that are there."""
         for upstream in self._upstreams.values():
             upstream.hear(partial(self._hearing.hear, upstream))
-        self._use(rules)
+        self._path.look_at_upstreams()
 
     async def prepare(
         self, new: Sequence[Upstream], among: Sequence[Upstream], rules: OfferRules, patience_s: float
@@ -104,17 +99,12 @@ class UpstreamReplacing:
         for upstream in new:
             upstream.hear(partial(self._hearing.hear, upstream))
         lists = {key: listing for one in new for key, listing in prepared.get(one.name, {}).items()}
+        had_search = self._listings.naming.rules.tool_search
         self._listings.replaced(rules, gone, replaced, lists)
-        if self.rules.tool_search is not rules.tool_search:
+        if had_search is not rules.tool_search:
             self._news.changed_for_all(OfferKind.TOOL)
-        self._use(rules)
+        self._path.look_at_upstreams()
         for upstream in new:
             if upstream.name not in prepared and upstream.health().state is State.UP:
                 self._listings.came_up(upstream.name)
         self._path.subscribe_again(replaced)
-
-    def _use(self, rules: OfferRules) -> None:
-        self.rules = rules
-        self._path.use(rules)
-        only_sql = all(upstream.health().kind == "sql" for upstream in self._upstreams.values())
-        self._aggregate.use(own_answers.BUILT_IN if only_sql else own_answers.EVERYTHING, rules.tool_search)

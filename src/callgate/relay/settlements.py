@@ -6,12 +6,11 @@ from callgate.model.error_codes import BUG_INTERNAL
 from callgate.model.errors import CallerError, CallgateError, RefusedError
 from callgate.model.exchange import Arrival, EndedBy, Outcome, Settlement
 from callgate.model.reply import Reply
+from callgate.relay.hops import MAX_ERROR_CHARS
 from callgate.wire.eras.faults import fault_in
 from callgate.wire.fault_of import BUG_FAULT, fault_of
 from callgate.wire.json_rpc import encode_error_object, read_if_readable
 from callgate.wire.revisions import META_CODE
-
-_MAX_ERROR_CHARS = 2000
 
 
 class _Text(msgspec.Struct):
@@ -38,7 +37,7 @@ def of_reply(reply: Reply, method: str, ended_by: EndedBy, is_ours: bool) -> Set
             Outcome.FAILED,
             ended_by,
             reply=encode_error_object(reply.fault),
-            error=reply.fault.message[:_MAX_ERROR_CHARS],
+            error=reply.fault.message[:MAX_ERROR_CHARS],
         )
     result = reply.result
     # Only what says so somewhere can be an error: the others need not be read. The last brace is that of the
@@ -68,7 +67,7 @@ def _of_tool_result(result: bytes, ended_by: EndedBy, is_ours: bool) -> Settleme
         EndedBy.GATEWAY if refused else ended_by,
         reply=result,
         error_code=code,
-        error="\n".join(part.text for part in parsed.content)[:_MAX_ERROR_CHARS],
+        error="\n".join(part.text for part in parsed.content)[:MAX_ERROR_CHARS],
     )
 
 

@@ -23,10 +23,10 @@ from callgate.ports.homes import AdoptedSession, Homes
 from callgate.ports.upstream import StatefulUpstream, Upstream
 from callgate.relay.lists.listings import Listings
 from callgate.relay.parked_calls import ParkedCalls
+from callgate.relay.path import NAMED_METHODS
 from callgate.relay.session_book import SessionBook
 from callgate.wire.params import call_params
 
-_NAMED_METHODS = frozenset({"tools/call", "prompts/get"})
 # Answered by us, whatever the servers are.
 _ANYWHERE = frozenset({"initialize", "ping", "server/discover"})
 
@@ -89,7 +89,7 @@ class Whereabouts:
         if arrival.method in _ANYWHERE:
             return False
         server = arrival.target
-        if server is None and arrival.method in _NAMED_METHODS:
+        if server is None and arrival.method in NAMED_METHODS:
             params = call_params(arrival.params)
             server = self._listings.server_of(params.name) if params is not None else None
         if server is not None:

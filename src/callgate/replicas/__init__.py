@@ -12,5 +12,6 @@ reports             pure: what a replica tells of its servers and its record
 comparison          pure: what some replicas have otherwise than the others
 homes               which replica a session belongs to (`ports.Homes`)
 hop_client          passes a request on (`ports.Peers`)
+streamed_answer     the request of a hop, and its answer as it comes (`ports.PeerTransport`)
 hop_gate            checks a request that was passed on (`ports.HopGate`)
 """

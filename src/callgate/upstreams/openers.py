@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Era
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.spare import SpareChild
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.link.handshake import (
     PROBE_TIMEOUT_S,
@@ -33,7 +33,7 @@ def child_opener(command: ChildCommand, warden: Warden) -> Opener:
 
 
 class OwnChildOpener:
-    """Implements `transport.ClosableOpener`, for connections that each serve one client.
+    """An `Opener` for connections that each serve one client; it keeps a process ready.
 
     Each takes one of the gateway's slots. The second within a minute shows that more will come: a spare waits
     for the next.
@@ -41,41 +41,46 @@ class OwnChildOpener:
 
     def __init__(self, command: ChildCommand, warden: Warden, slots: ChildSlots | None = None) -> None:
         self._command, self._warden, self._slots = command, warden, slots
-        self._new = lambda: ChildTransport(command, None, warden=warden, slots=slots)
         self.spare = SpareChild(command.name, self._new)
-        self.rest = self.spare.rest
+        self.rest = self.spare.rest  # none of its connections is left: nothing need be ready for the next one
         if slots is not None:
             slots.ask_first(self.spare.expendable)
 
     async def __call__(self, receiver: Receiver, era: Era | None) -> Opened:
-        return self._opened(self.spare.take() or self._new(), receiver, era)
+        return _serving(self.spare.take() or self._new(), receiver, era)
 
     async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
-        return self._opened(self._new(), receiver, era)
+        """Without the spare, which is for clients."""
+        return _serving(self._new(), receiver, era)
 
     def in_folder(self, folder: Path) -> Opener:
-        command = replace(self._command, cwd=folder)
+        """For connections to programs that are started there; no spare is kept for them."""
 
         async def open_there(receiver: Receiver, era: Era | None) -> Opened:
-            child = ChildTransport(command, None, warden=self._warden, slots=self._slots)
-            return self._opened(child, receiver, era)
+            return _serving(self._new(folder), receiver, era)
 
         return open_there
 
     async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
+        """As `fresh`, and nothing is ended to make room for it. Raises UpstreamError when there is none."""
         child = self._new()
         await child.warm_up()
-        return self._opened(child, receiver, era)
-
-    def _opened(self, child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
-        child.serve(receiver)
-        return Opened(child, era, is_pipe=True)
+        return _serving(child, receiver, era)
 
     async def close(self) -> None:
         await self.spare.close()
         if self._slots is not None:
             self._slots.ask_no_more(self.spare.expendable)
             self._slots = None
+
+    def _new(self, folder: Path | None = None) -> ChildTransport:
+        command = self._command if folder is None else replace(self._command, cwd=folder)
+        return ChildTransport(command, None, warden=self._warden, slots=self._slots)
+
+
+def _serving(child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
+    child.serve(receiver)
+    return Opened(child, era, is_pipe=True)
 
 
 # No POST at this address at all: the sign of a server that knows only the old HTTP+SSE transport.

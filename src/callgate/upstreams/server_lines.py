@@ -33,7 +33,8 @@ from callgate.upstreams.link.link import LinkPlan, OnState, OnUnsolicited
 from callgate.upstreams.link.listing_lines import ListingLines
 from callgate.upstreams.link.log_levels import MESSAGE, LogLevels
 from callgate.upstreams.link.own_lines import OwnLines, OwnPatience, Shares
-from callgate.upstreams.transport import ClosableOpener, Opener
+from callgate.upstreams.openers import OwnChildOpener
+from callgate.upstreams.transport import Opener
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 from callgate.wire.eras.capabilities import answers_questions, view_declared
 from callgate.wire.eras.input_required import ROUND_TRIP_METHODS
@@ -56,7 +57,7 @@ class McpUpstreamPlan:
     opener: Opener
     timeout_s: float = 30.0
     isolation: str = "auto"  # "auto" | "shared" | "session"
-    own_opener: ClosableOpener | None = None  # of a process: for connections that serve one client
+    own_opener: OwnChildOpener | None = None  # of a process: for connections that serve one client
     call_limits: CallLimits = field(default_factory=CallLimits)
     title: str | None = None  # what people call it, where that is not its name
     start_timeout_s: float = START_TIMEOUT_S
@@ -236,7 +237,7 @@ class ServerLines:
 
     def _open(
         self,
-        of_process: Callable[[ClosableOpener], Opener],
+        of_process: Callable[[OwnChildOpener], Opener],
         era: Era | None,
         client: Envelope | None,
         on_unsolicited: OnUnsolicited,

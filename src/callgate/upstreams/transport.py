@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from callgate.model.envelope import Era
@@ -107,27 +106,3 @@ class Opened:
 
 
 Opener = Callable[[Receiver, Era | None], Awaitable[Opened]]
-
-
-class ClosableOpener(Protocol):
-    """An `Opener` that keeps something ready, and lets go of it at the end."""
-
-    async def __call__(self, receiver: Receiver, era: Era | None) -> Opened: ...
-
-    async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
-        """Without what is kept ready, which is for clients."""
-        ...
-
-    async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
-        """The same, and nothing is ended to make room for it. Raises UpstreamError when there is none."""
-        ...
-
-    def in_folder(self, folder: Path) -> Opener:
-        """For connections to programs that are started there; nothing is kept ready for them."""
-        ...
-
-    def rest(self) -> None:
-        """None of its connections is left: nothing need be ready for the next one."""
-        ...
-
-    async def close(self) -> None: ...

@@ -17,7 +17,7 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError
 from callgate.wire.eras.envelopes import is_modern
-from callgate.wire.params import Peek, meta_of, text_of
+from callgate.wire.params import Peek, meta_of, named_in
 from callgate.wire.revisions import LEGACY_REVISIONS
 
 VERSION_HEADER = "mcp-protocol-version"
@@ -30,7 +30,6 @@ SINGLE_HEADERS = frozenset(
     {VERSION_HEADER, METHOD_HEADER, NAME_HEADER, SESSION_HEADER, "host", "authorization"}
 )
 
-_NAME_MEMBER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _B64_PREFIX, _B64_SUFFIX = "=?base64?", "?="
 # Visible ASCII, with spaces and tabs only inside: white space at the ends would be trimmed on the way.
 _PLAIN_VALUE = re.compile(r"[!-~]([\t -~]*[!-~])?")
@@ -82,10 +81,7 @@ def check_modern_headers(headers: Headers, method: str, peeked: Peek, envelope: 
         raise _mismatch("MCP-Protocol-Version", version, envelope.revision)
     if headers.get(METHOD_HEADER) != method:
         raise _mismatch("Mcp-Method", headers.get(METHOD_HEADER), method)
-    member = _NAME_MEMBER.get(method)
-    if member is None:
-        return
-    named = text_of(peeked.name if member == "name" else peeked.uri)
+    named = named_in(method, peeked)
     if named is not None and decode_header_value(headers.get(NAME_HEADER)) != named:
         raise _mismatch("Mcp-Name", headers.get(NAME_HEADER), named)
 

@@ -61,8 +61,10 @@ _Large = msgspec.defstruct(
     "_Large", [(name.strip("_"), msgspec.Raw, _RAW) for name in _LARGE_MEMBERS], rename={"meta": "_meta"}
 )
 _large_decoder = msgspec.json.Decoder(_Large)
-# Of any object: its members, each as it stands there.
+# Of any object: its members, each as it stands there. Of any array: its entries.
 members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+entries_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_NAMING_MEMBER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 NO_META = Meta()
 NO_PARAMS = Peek()
 
@@ -113,6 +115,12 @@ def name_of(params: bytes, method: str) -> str:
         return _call_params_decoder.decode(params).name
     except NOT_READABLE as problem:
         raise CallerError(CALLER_BAD_PARAMS, f'{method} needs the param "name", a string') from problem
+
+
+def named_in(method: str, peeked: Peek) -> str | None:
+    """What a request asks for by its name: a tool, a prompt, a resource. None: it names none."""
+    member = _NAMING_MEMBER.get(method)
+    return None if member is None else text_of(peeked.name if member == "name" else peeked.uri)
 
 
 def with_member(params: bytes, key: str, value: bytes) -> bytes:

@@ -17,10 +17,10 @@ from zoo import manifest
 from zoo.install import install
 
 import callgate
-from callgate.upstreams.sandbox.kernel import kernel_abilities
+from callgate.sandbox.kernel import kernel_abilities
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
-WITHOUT_LANDLOCK = Path(__file__).parents[2] / "upstreams" / "sandbox" / "without_landlock.py"
+WITHOUT_LANDLOCK = Path(__file__).parents[2] / "sandbox" / "without_landlock.py"
 
 
 def write_file(folder: Path, sandbox: str, command: list[str], *more: str) -> None:

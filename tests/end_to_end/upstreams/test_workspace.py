@@ -13,7 +13,7 @@ from end_to_end.raw_clients import Answering, LegacyClient, ModernClient
 from upstreams.processes import is_alive
 from waiting import until
 
-from callgate.upstreams.sandbox.kernel import kernel_abilities
+from callgate.sandbox.kernel import kernel_abilities
 
 WHERE = Path(__file__).parents[1] / "servers" / "where.py"
 ROOTS: dict[str, Any] = {"roots": {"listChanged": True}}

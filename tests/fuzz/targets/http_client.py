@@ -1,13 +1,13 @@
-"""What a server answers: `upstreams.http.connection`, on a transport that goes nowhere."""
+"""What a server answers: `http_client.connection`, on a transport that goes nowhere."""
 
 import asyncio
 from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from callgate.http_client.connection import UpstreamConnection
+from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.connection import UpstreamConnection
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 from fuzz.targets.http_words import WORDS, body, head
 
 _FIRST = (

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from callgate.edge.http.byte_budget import ByteBudget
+from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.message import BegunOwner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
+from callgate.edge.http.service import Service
 from callgate.model.errors import CallgateError
 from fuzz.targets.http_words import WORDS, body, head, mostly_honest
 
@@ -35,6 +36,10 @@ class _NoneIsBegun:
 _NONE_IS_BEGUN = _NoneIsBegun()
 
 
+async def _not_answered(request: HttpRequest, responder: Responder) -> None:
+    """What was read is all that is looked at."""
+
+
 class HttpServerTarget:
     name = "http_server"
     share = 24
@@ -60,16 +65,16 @@ class HttpServerTarget:
             headers = [header for header in request.headers if header[0] != "content-length"]
             taken.append((request.method, request.target, headers, request.body, request.wants_close))
 
-        budget = ByteBudget(100_000)
-        reader = RequestReader(
-            take,
+        service = Service(
+            _not_answered,
+            lambda error, request, responder: None,
             lambda request: None,
-            lambda request: _NONE_IS_BEGUN,
-            lambda: None,
             _MAX_BODY_BYTES,
-            budget,
-            lambda: 0.0,
+            ByteBudget(100_000),
+            UnreadAnswers(0),
+            lambda request: _NONE_IS_BEGUN,
         )
+        reader = RequestReader(service, take, lambda: None, lambda: 0.0)
         try:
             for piece in pieces:
                 if (known := reader.known_request(piece)) is not None:

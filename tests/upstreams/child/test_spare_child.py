@@ -21,7 +21,7 @@ from callgate.upstreams.child.process import ChildPatience
 from callgate.upstreams.child.spare import SpareChild, SparePatience
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.openers import OwnChildOpener
-from callgate.upstreams.transport import ClosableOpener, Transport
+from callgate.upstreams.transport import Transport
 
 SERVERS = Path(__file__).parents[1] / "servers"
 BRIEF = ChildPatience(stdin_wait_s=0.3, term_wait_s=0.3, drain_s=0.3)
@@ -125,11 +125,6 @@ async def test_the_first_two_connections_start_their_own_child_and_each_later_on
     assert not with_argument(mark)
     assert not any(map(exists, {spare, *pids}))
     assert not asyncio.all_tasks() - {asyncio.current_task()}
-
-
-def test_it_is_an_opener_to_be_closed(warden: Warden) -> None:
-    opener: ClosableOpener = OwnChildOpener(command_of("echo.py"), warden)
-    assert opener
 
 
 async def test_a_wrong_command_fails_for_the_connection_and_not_for_the_spare(warden: Warden) -> None:

@@ -17,10 +17,10 @@ from upstreams.http_servers.scripted_http import (
 )
 from upstreams.http_servers.sdk_server import sdk_server
 
+from callgate.http_client.client import HttpClient
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
+from callgate.upstreams.http.settings import HttpSettings
 
 ENDPOINT = b"event: endpoint\r\ndata: /messages?session_id=hidden-session\r\n\r\n"
 

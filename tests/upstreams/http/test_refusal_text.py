@@ -2,9 +2,8 @@
 
 import pytest
 
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.faults import answer_fault
-from callgate.upstreams.http.refusal_text import MAX_SHOWN_CHARS, hider_of, refusal_text
+from callgate.upstreams.http.faults import MAX_SHOWN_CHARS, answer_fault, refusal_text
+from callgate.upstreams.http.settings import HttpSettings
 
 PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]
 HTML = [(b"content-type", b"text/html")]
@@ -15,7 +14,7 @@ SETTINGS = HttpSettings(
     (("Authorization", "Bearer hidden-token"), ("X-Team", "blue")),
     redact=lambda text: text.replace("sk-anybody", "***"),
 )
-HIDE = hider_of(SETTINGS)
+HIDE = SETTINGS.hider()
 
 
 @pytest.mark.parametrize(

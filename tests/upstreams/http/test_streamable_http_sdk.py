@@ -11,9 +11,9 @@ import pytest_asyncio
 from upstreams.http_servers.recording_receiver import RecordingReceiver
 from upstreams.http_servers.sdk_server import sdk_server
 
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Era
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

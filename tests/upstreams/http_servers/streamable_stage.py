@@ -15,10 +15,10 @@ from upstreams.http_servers.scripted_http import (
     scripted_http,
 )
 
+from callgate.http_client.client import HttpClient
+from callgate.http_client.pool import PoolLimits
 from callgate.model.envelope import Era
-from callgate.upstreams.http.address import HttpSettings
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.pool import PoolLimits
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 
 SECRETS = (("Authorization", "Bearer hidden-token"), ("X-Team", "blue"))

@@ -13,6 +13,7 @@ import pytest
 
 from callgate.app.mcp_servers import Outward, plan_of
 from callgate.config.specs.config import McpServerSpec
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Envelope, Era
 from callgate.model.errors import UpstreamError
 from callgate.model.exchange import Hop
@@ -22,7 +23,6 @@ from callgate.model.session import Session
 from callgate.ports.upstream import Asker, Upstream
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.mcp_upstream import McpUpstream
 from callgate.upstreams.openers import child_opener

@@ -12,6 +12,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from callgate.http_client.address import gateway_address, operator_headers, request_line
+from callgate.http_client.client import HttpClient
+from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.error_codes import ALL, REFUSED_UNAUTHENTICATED, UPSTREAM_FAILED
 from callgate.model.errors import (
     CallerError,
@@ -24,9 +27,6 @@ from callgate.model.errors import (
 from callgate.model.identity import LOCAL
 from callgate.ports.caller import CLI_PROGRAM
 from callgate.ports.http_app import HttpApp, Message, Scope
-from callgate.upstreams.http.address import gateway_address, operator_headers, request_line
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 _Json = dict[str, Any]
 _FAMILIES: dict[str, type[CallgateError]] = {

@@ -23,11 +23,11 @@ from callgate.app.server_care import (
 )
 from callgate.app.sources import open_one_source, source_plan
 from callgate.config.specs.config import Config, SourceSpec
+from callgate.http_client.client import HttpClient
 from callgate.model.errors import SetupError
 from callgate.ports.server_care import DoctorFinding
 from callgate.ports.upstream import Upstream
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.client import HttpClient
 
 
 async def examine(config: Config, file: Path | None) -> list[Diagnosis]:

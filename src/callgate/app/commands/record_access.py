@@ -10,12 +10,12 @@ from callgate.app.running import find_running, own_token
 from callgate.config.load import Loaded
 from callgate.config.paths import state_folder
 from callgate.config.specs.config import Config
+from callgate.http_client.client import HttpClient
 from callgate.model.error_codes import SETUP_NOT_RUNNING
 from callgate.model.errors import SetupError
 from callgate.model.health import Health
 from callgate.model.offers import Offer
 from callgate.ports.caller import CalledTool, ServerQuestion, ToolCall
-from callgate.upstreams.http.client import HttpClient
 
 
 @asynccontextmanager

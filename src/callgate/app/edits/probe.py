@@ -40,6 +40,7 @@ from callgate.config.sources.flags import Flags
 from callgate.config.sources.pasted import Pasted, read_pasted
 from callgate.config.specs.config import Config
 from callgate.config.specs.field_types import is_entry_name
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import (
     CALLER_BAD_CONFIG,
@@ -58,7 +59,6 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay.lists.ask_listing import ListAsk, Listing, ask_listing
 from callgate.trust.judge import LookedAt
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.client import HttpClient
 from callgate.wire.revisions import MODERN_REVISIONS
 
 # Each may be a program. A page tries one.

@@ -19,7 +19,7 @@ from callgate.cli.terminal import Exit, indented, print_json, print_line, print_
 from callgate.config.load import Loaded
 from callgate.config.problem import ConfigProblem, ConfigProblems
 from callgate.config.sources.flags import Flags
-from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
+from callgate.sandbox.kernel import KernelAbilities, kernel_abilities
 
 _KINDS = {"sql": "source", "mcp": "server", "replicas": "replicas", "record": "record"}
 _MARKS = {"problem": "✗", "warning": "!", "note": "·"}

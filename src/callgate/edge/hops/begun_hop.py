@@ -10,7 +10,7 @@ from callgate.edge.http.service import Handler
 from callgate.edge.visit import Visit
 from callgate.model.errors import UpstreamError
 from callgate.ports.answerer import Answerer
-from callgate.ports.peers import PassedAnswer, PassedCall, PassedHead, Peers
+from callgate.ports.peers import PassedAnswer, PassedHead, Peers
 
 
 class PassedOnHead(msgspec.Struct, eq=False):
@@ -28,7 +28,7 @@ class PassedOnHead(msgspec.Struct, eq=False):
     def begin(self, request: HttpRequest, responder: Responder, owner: BegunOwner) -> Begun | None:
         if self.answerer.find_session(self.handshake_id, self.visit.principal) is not None:
             return None  # it was adopted meanwhile
-        begun = BegunHop(self, request, responder, owner)
+        begun = BegunHop(responder, owner, of=self, request=request)
         begun.call = self.peers.begin(self.home, self.head, request.body, begun)
         if begun.call is None:
             return None
@@ -36,23 +36,12 @@ class PassedOnHead(msgspec.Struct, eq=False):
         return begun
 
 
-class BegunHop(msgspec.Struct, eq=False):
-    """Implements `http.message.Begun` and `ports.peers.PassedReceiver`."""
+class BegunHop(Begun, eq=False, kw_only=True):
+    """Implements `ports.peers.PassedReceiver`."""
 
     of: PassedOnHead
     request: HttpRequest
-    responder: Responder
-    owner: BegunOwner
-    call: PassedCall | None = None
     answer: PassedAnswer | None = None
-    is_over: bool = False
-
-    def abort(self) -> None:
-        if not self.is_over:
-            self.is_over = True
-            if self.call is not None:
-                self.call.cancel()
-            self.owner.finish()
 
     def answered(self, status: int, headers: Headers, body: bytes) -> None:
         if self.is_over:

@@ -60,13 +60,11 @@ class PassingOn:
     def decide(self, visit: Visit, handler: Handler) -> PassedOnHead | None:
         """Who may begin to pass on requests with the head of this visit. None: they are looked at one by one.
         `handler`: who does that."""
-        handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
-        if handshake_id is None or self._peers is None or visit.request.hop is not None:
+        named = self._named_home(visit)
+        if named is None or self._peers is None or visit.request.hop is not None:
             return None
-        if self._answerer.find_session(handshake_id, visit.principal) is not None:
-            return None
-        home = self._homes.home_of(handshake_id, visit.principal)
-        if home is None or home == self._homes.gateway:
+        handshake_id, home = named
+        if home == self._homes.gateway:
             return None
         head = passed_request(visit.request).head
         return PassedOnHead(
@@ -78,18 +76,15 @@ class PassingOn:
 
     async def session(self, visit: Visit, responder: Responder) -> bool:
         """A request of a handshake session. True: it was answered. Raises RefusedVisitError."""
-        handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
-        if handshake_id is None or self._peers is None:
+        named = self._named_home(visit)
+        if named is None or self._peers is None:
             return False
-        if self._answerer.find_session(handshake_id, visit.principal) is not None:
-            return False
-        home = self._homes.home_of(handshake_id, visit.principal)
-        if home is None:
-            return False  # forged, or somebody else's: refused as any unknown one
+        handshake_id, home = named
         if home == self._homes.gateway:
-            home = await self._homes.moved_to(handshake_id)
-            if home is None:
+            moved = await self._homes.moved_to(handshake_id)
+            if moved is None:
                 return False
+            home = moved
             if visit.request.hop is not None:  # the sender is to ask there: one hop, never two
                 error = CallerError(CALLER_UNKNOWN_SESSION, "Session not found", hint="Send initialize again")
                 raise RefusedVisitError(error, extra=((HOME_HEADER, home),))
@@ -99,6 +94,15 @@ class PassingOn:
             return await self._reach(self._peers, home, visit, responder, find_next)
         except UpstreamError as error:
             raise self._refused(error, visit) from error
+
+    def _named_home(self, visit: Visit) -> tuple[str, str] | None:
+        """The handshake that this request names, and the replica that had it first. None: it names none, one
+        that is here, or one that is forged or somebody else's, which is refused as any unknown one."""
+        handshake_id = visit.headers.get(http_rules.SESSION_HEADER)
+        if handshake_id is None or self._answerer.find_session(handshake_id, visit.principal) is not None:
+            return None
+        home = self._homes.home_of(handshake_id, visit.principal)
+        return None if home is None else (handshake_id, home)
 
     async def _next_home(
         self, handshake_id: str, visit: Visit, responder: Responder, gone: str, problem: _Problem

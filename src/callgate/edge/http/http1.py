@@ -39,7 +39,7 @@ class ClientConnection(ClientSocket):
     def __init__(self, service: Service, now: Callable[[], float]) -> None:
         super().__init__(service.unread, now)
         self._service = service
-        self._reader = service.reader(RequestReader, self._take, self._ask_for_body, now)
+        self._reader = RequestReader(service, self._take, self._ask_for_body, now)
         self.has_asked = False  # a whole request came over it
         self._worker: asyncio.Task[None] | None = None  # from the first request on that is not begun without
         self._idle: asyncio.Future[None] | None = None  # what it waits on for the next one
@@ -66,7 +66,7 @@ class ClientConnection(ClientSocket):
         super().connection_lost(exc)
         self._reader.close()
         while self._waiting:
-            self._drop(self._waiting.popleft())
+            self._service.drop_body(self._waiting.popleft())
         if self._idle is not None:
             self._idle.cancel()  # and with it the worker
             self._idle = self._worker = None
@@ -264,7 +264,7 @@ class ClientConnection(ClientSocket):
         self._request = self._responder = None
         request.body, request.decoded = b"", None  # rule 6
         if request.budget_bytes:
-            self._drop(request)
+            self._service.drop_body(request)
         if self._ended is not None:
             self._tell_ended()
         unfinished = not responder.started or responder.streaming
@@ -273,13 +273,6 @@ class ClientConnection(ClientSocket):
             self.linger()
         elif request.wants_close or unfinished or self._closing or self._is_leaving:
             self.close()
-
-    def _drop(self, request: HttpRequest) -> None:
-        """It is done with: nothing of its body stays."""
-        request.body, request.decoded = b"", None
-        if request.budget_bytes:
-            self._service.bodies.give_back(request.budget_bytes)
-            request.budget_bytes = 0
 
     def _next(self) -> None:
         if self._transport is None or self._closing:

@@ -153,16 +153,8 @@ class Responder(msgspec.Struct):
             self.connection.write(b"0\r\n\r\n")
 
 
-class Begun(Protocol):
-    """An answer that was begun without the connection's task (`http1`, rule 5)."""
-
-    def abort(self) -> None:
-        """Its client is gone, or we are stopped: nobody waits for it any more."""
-        ...
-
-
 class BegunOwner(Protocol):
-    """What such an answer needs of its connection."""
+    """What an answer that was begun without the connection's task (`http1`, rule 5) needs of it."""
 
     def hand_over(self, handler: Callable[[HttpRequest, Responder], Awaitable[None]]) -> None:
         """The task is to go on with it."""
@@ -171,6 +163,31 @@ class BegunOwner(Protocol):
     def finish(self) -> None:
         """It is complete, or given up."""
         ...
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Begun(msgspec.Struct, eq=False):
+    """Such an answer. `call`: what it waits for, while that is under way; it holds us."""
+
+    responder: Responder
+    owner: BegunOwner
+    call: Cancellable | None = None
+    is_over: bool = False  # answered or given up: what comes now is for nobody
+
+    def abort(self) -> None:
+        """Its client is gone, or we are stopped: nobody waits for it any more."""
+        if not self.is_over:
+            self._give_up()
+            self.owner.finish()
+
+    def _give_up(self) -> None:
+        self.is_over = True
+        call, self.call = self.call, None
+        if call is not None:
+            call.cancel()
 
 
 class Beginner(Protocol):

@@ -21,9 +21,8 @@ from collections.abc import Callable
 
 import httptools
 
-from callgate.edge.http.byte_budget import ByteBudget
 from callgate.edge.http.head_parser import HeadParser, ReadNoMoreError, lower_name
-from callgate.edge.http.message import Beginner, HttpRequest, body_length, by_name, check_version, path_of
+from callgate.edge.http.message import HttpRequest, body_length, by_name, check_version, path_of
 from callgate.edge.http.read_limits import (
     MAX_HEAD_BYTES,
     UnreportedBytes,
@@ -31,6 +30,7 @@ from callgate.edge.http.read_limits import (
     head_too_large,
     overloaded,
 )
+from callgate.edge.http.service import Service
 from callgate.model.errors import CallerError, CallgateError
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.repeated_head import RepeatedHead, repeated_head
@@ -46,23 +46,17 @@ _FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"
 class RequestReader(HeadParser):
     def __init__(
         self,
+        service: Service,
         take: Callable[[HttpRequest], None],
-        judge: Callable[[HttpRequest], None],
-        decide: Callable[[HttpRequest], Beginner | None],
         ask_for_body: Callable[[], None],
-        max_body_bytes: int,
-        budget: ByteBudget,
         now: Callable[[], float],
     ) -> None:
-        """`take`: who gets each request; `judge`: the gate, which raises CallgateError; `decide`: who may
-        begin answers to requests with one head; `ask_for_body`: a client waits for leave to send it."""
+        """`take`: who gets each request; `ask_for_body`: a client waits for leave to send it."""
         super().__init__()
+        self._service = service
+        self._max_body_bytes = service.max_body_bytes
         self._take = take
-        self._judge = judge
-        self._decide = decide
         self._ask_for_body = ask_for_body
-        self._max_body_bytes = max_body_bytes
-        self._budget = budget
         self._now = now
         self._body = Pieces()
         self.peer: str | None = None
@@ -199,8 +193,8 @@ class RequestReader(HeadParser):
         )
         self._request = request
         try:
-            self._judge(request)
-            if length > _FREE_BODY_BYTES and length - _FREE_BODY_BYTES > self._budget.left_bytes:
+            self._service.judge(request)
+            if length > _FREE_BODY_BYTES and length - _FREE_BODY_BYTES > self._service.bodies.left_bytes:
                 raise overloaded()
         except CallgateError as error:
             # Without its frames, which hold the bytes just read and lead back here.
@@ -224,7 +218,7 @@ class RequestReader(HeadParser):
             raise self._fail(body_too_large(self._max_body_bytes))
         more_bytes = self._body_bytes - _FREE_BODY_BYTES - request.budget_bytes
         if more_bytes > 0:
-            if not self._budget.take(more_bytes):
+            if not self._service.bodies.take(more_bytes):
                 self._drop_body()
                 request.refusal = overloaded()
                 self._hand_on_early(request)
@@ -252,7 +246,7 @@ class RequestReader(HeadParser):
             and request.refusal is None
             and _FRAMING_FIELDS.isdisjoint(request.fields)
         ):
-            request.beginner = self._decide(request)
+            request.beginner = self._service.decide(request)
         self._take(request)
 
     def _hand_on_early(self, request: HttpRequest) -> None:
@@ -264,6 +258,5 @@ class RequestReader(HeadParser):
 
     def _drop_body(self) -> None:
         self._body.take()
-        if self._request is not None and self._request.budget_bytes:
-            self._budget.give_back(self._request.budget_bytes)
-            self._request.budget_bytes = 0
+        if self._request is not None:
+            self._service.drop_body(self._request)

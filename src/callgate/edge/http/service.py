@@ -2,16 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from callgate.edge.http.byte_budget import ByteBudget, UnreadAnswers
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
-from callgate.edge.http.request_reader import RequestReader
 from callgate.model.errors import CallgateError
 
 Handler = Callable[[HttpRequest, Responder], Awaitable[None]]
 Refuser = Callable[[CallgateError, HttpRequest, Responder], None]  # the request as far as it was read
-_Reader = TypeVar("_Reader", bound=RequestReader)
 
 
 @dataclass(slots=True)
@@ -27,12 +24,9 @@ class Service:
     # Who may begin answers to requests with the same head as this one; None: they are all the task's.
     decide: Callable[[HttpRequest], Beginner | None] = lambda request: None
 
-    def reader(
-        self,
-        kind: type[_Reader],
-        take: Callable[[HttpRequest], None],
-        ask_for_body: Callable[[], None],
-        now: Callable[[], float],
-    ) -> _Reader:
-        """What reads the requests of one connection."""
-        return kind(take, self.judge, self.decide, ask_for_body, self.max_body_bytes, self.bodies, now)
+    def drop_body(self, request: HttpRequest) -> None:
+        """It is done with: nothing of its body stays."""
+        request.body, request.decoded = b"", None
+        if request.budget_bytes:
+            self.bodies.give_back(request.budget_bytes)
+            request.budget_bytes = 0

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from callgate.model.offers import OfferKind
 from callgate.model.view import View
+from callgate.ports.faces import Faces
 from callgate.relay.lists.ask_listing import Listing
 from callgate.relay.lists.listing_attempts import Key
 from callgate.wire.eras.capabilities import EVERY_QUESTION, PLAIN_QUESTIONS
@@ -26,13 +27,13 @@ class CapabilitySurvey:
         self,
         ask: Callable[[Key], Awaitable[Listing | None]],
         show_alike: Callable[[str, bool], None],
-        surveyed: Callable[[str], None],
+        faces: Faces | None,
     ) -> None:
-        """`show_alike`: takes the result, whether a server shows the same to all. `surveyed`: hears when a
+        """`show_alike`: takes the result, whether a server shows the same to all. `faces`: hears that a
         server was asked, also in vain."""
         self._ask = ask
         self._show_alike = show_alike
-        self._surveyed = surveyed
+        self._faces = faces
         self._came_up: set[str] = set()
         self._digests: dict[str, bytes] = {}  # of the common list that a result is about
         self._due: dict[str, None] = {}  # in order
@@ -70,7 +71,8 @@ class CapabilitySurvey:
             name = next(iter(self._due))
             del self._due[name]
             await self._look(name)
-            self._surveyed(name)
+            if self._faces is not None:
+                self._faces.end_first_sight(name)
         self._task = None
 
     async def _look(self, name: str) -> None:

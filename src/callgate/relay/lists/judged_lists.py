@@ -48,11 +48,6 @@ class JudgedLists:
         del self._announced[key]
         self._ask(key)
 
-    def surveyed(self, server: str) -> None:
-        """It was asked what it lists to clients that declare more."""
-        if self._faces is not None:
-            self._faces.end_first_sight(server)
-
     def taken(self, listing: Listing) -> None:
         if self._faces is None or not listing.pages or listing.faces_version == self._faces.version:
             return

@@ -57,7 +57,6 @@ class Listings:
         """`upstreams`: changes while we run, and we are told (`replaced`). `patience_s`: how long a list
         waits for an upstream that has not told yet. `faces`: what of the lists may be shown; None: all."""
         self.faces = faces
-        self._rules = rules
         self.naming = Naming(upstreams, rules, faces)
         self._upstreams = upstreams
         self._patience_s = patience_s
@@ -68,7 +67,7 @@ class Listings:
         self._attempts = Attempts(self._list_ask, self._take, self._comes_back)
         self._judged = JudgedLists(faces, self._known, self._reading, self._take, self.outdated)
         self.judge_again = self._judged.judge_again
-        self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike, self._judged.surveyed)
+        self._survey = CapabilitySurvey(self._attempts.ask, self._show_alike, faces)
         self.version = 0  # how often something offered became another
 
     async def close(self) -> None:
@@ -107,7 +106,7 @@ class Listings:
     ) -> None:
         """The upstreams, or the rules, are others now. `replaced`: names that stand for another one.
         `prepared`: what new ones told."""
-        before, self.naming, self._rules = self.naming, Naming(self._upstreams, rules, self.faces), rules
+        before, self.naming = self.naming, Naming(self._upstreams, rules, self.faces)
         others = {*gone, *replaced}
         for name in others:
             self._attempts.forget(lambda key, name=name: key[0] == name, is_replaced=True)
@@ -156,7 +155,7 @@ class Listings:
         if listing is None or not listing.told_at_mono or self._known.is_changed_at_own(key):
             return None
         if is_old(listing):
-            if self._rules.deny_destructive:
+            if self.naming.rules.deny_destructive:
                 return None
             shared = (name, kind, key[2].shared)
             if self._attempts.trouble(shared) is None:  # else it is asked again by the clock
@@ -181,7 +180,7 @@ class Listings:
         if attempt.listing is not None:
             return attempt.listing.part
         known = self._known.standing_in(key)
-        if known is not None and not self._rules.deny_destructive:
+        if known is not None and not self.naming.rules.deny_destructive:
             return known.part
         raise attempt.error or UpstreamError(UPSTREAM_TIMEOUT, f"{name} took too long to list its offers")
 
@@ -295,4 +294,4 @@ class Listings:
             self._known.forget_declared(name)
 
     def judge(self, health: Health) -> Health:
-        return judged(health, self._known, self._attempts, self._rules.max_offers, self.faces)
+        return judged(health, self._known, self._attempts, self.naming.rules.max_offers, self.faces)

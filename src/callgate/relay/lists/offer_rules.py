@@ -43,7 +43,7 @@ class Naming:
         """`faces`: what of the lists may be shown; None: all of it."""
         self._faces = faces
         self._names = dict.fromkeys(upstreams)
-        self._rules = rules
+        self.rules = rules
         # Of upstreams of which the operator leaves tools out.
         self.choices = {name: one for name, one in rules.tool_choices.items() if not one.takes_all}
         self._short = short_servers(upstreams)
@@ -60,7 +60,7 @@ class Naming:
         server = server_of(public_name, self._names, self._by_short_name)
         if server is not None:
             return server
-        brief = self._rules.briefly_named
+        brief = self.rules.briefly_named
         return brief if brief and public_name.startswith(f"{brief}{SHORT_SEPARATOR}") else None
 
     def check_chosen(self, public_name: str) -> None:
@@ -79,15 +79,15 @@ class Naming:
         extent: Extent = "common" if view == COMMON else "part"
         if kind is OfferKind.TOOL and view == CAPABLE:
             extent = "capable"
-        separator = SHORT_SEPARATOR if name == self._rules.briefly_named else SEPARATOR
+        separator = SHORT_SEPARATOR if name == self.rules.briefly_named else SEPARATOR
         return ListReading(
             kind,
             name,
             self.territory,
-            self._rules.max_offers,
+            self.rules.max_offers,
             separator,
             short=self._short[name],
-            choice=self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
+            choice=self.rules.tool_choices.get(name) if kind is OfferKind.TOOL else None,
             faces=self.faces_of(name) if kind in FACED_KINDS else None,
             is_kept=self._faces is not None and kind in FACED_KINDS,
             faces_version=self._faces.version if self._faces is not None else 0,
@@ -102,11 +102,11 @@ class Naming:
         """What its names depend on. The names and schemes of all others are one number: each of thousands of
         servers asks for them."""
         if kind.key != "name":  # addresses stay as they are, unless they are another one's
-            return self._rules.max_offers, self._all_marks ^ self._marks[name]
-        choice = self._rules.tool_choices.get(name) if kind is OfferKind.TOOL else None
+            return self.rules.max_offers, self._all_marks ^ self._marks[name]
+        choice = self.rules.tool_choices.get(name) if kind is OfferKind.TOOL else None
         return (
-            self._rules.max_offers,
-            name == self._rules.briefly_named,
+            self.rules.max_offers,
+            name == self.rules.briefly_named,
             self._short[name],
             f"{name}_" in self._names,
             choice.rules if choice is not None else [],

@@ -22,7 +22,7 @@ from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.result_shape import definition_across
 from callgate.wire.param_headers import may_declare_headers
-from callgate.wire.params import members_decoder, peek, text_of
+from callgate.wire.params import entries_decoder, members_decoder, peek, text_of
 
 # Whatever an upstream promises, a day is long enough.
 _MAX_TTL_MS = 86_400_000
@@ -31,8 +31,6 @@ _MAX_TTL_DIGITS = 12
 MAX_LISTING_BYTES = 16 * 1024 * 1024
 # Every address that nobody lists is held against the templates, one by one.
 _MAX_TEMPLATES = 1_000
-
-_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ def _is_chosen(choice: ToolChoice | None, entry: bytes) -> bool:
 
 def _entries(kind: OfferKind, upstream: str, page: ListPage) -> list[msgspec.Raw]:
     try:
-        return _list_decoder.decode(page.entries)
+        return entries_decoder.decode(page.entries)
     except msgspec.DecodeError as problem:
         raise _odd(kind, upstream, problem) from problem
 

@@ -18,9 +18,7 @@ from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.offers import OfferKind
 from callgate.relay.lists.slices import slices
 from callgate.wire.eras.result_shape import definition_across
-from callgate.wire.params import members_decoder, peek, text_of
-
-_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+from callgate.wire.params import entries_decoder, members_decoder, peek, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ async def _each_tool(result: bytes, change: Callable[[bytes], bytes | None]) -> 
     a frame."""
     members = members_decoder.decode(result)
     after: list[bytes] = []
-    for some in slices(_list_decoder.decode(members["tools"])):
+    for some in slices(entries_decoder.decode(members["tools"])):
         after += [entry for raw in some if (entry := change(bytes(raw))) is not None]
         await asyncio.sleep(0)
     members["tools"] = msgspec.Raw(b"[%b]" % b",".join(after))

@@ -4,22 +4,19 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from callgate.model.envelope import Envelope, Era
 from callgate.model.identity import LOCAL
 from callgate.model.offers import Offer, OfferKind
 from callgate.model.session import Session
 from callgate.ports.upstream import Asker
 from callgate.relay.lists.listings import Listings
 from callgate.relay.search.search_tools import ToolIndex
-from callgate.wire.eras.params import OUR_INFO
-from callgate.wire.revisions import MODERN_REVISIONS
+from callgate.wire.eras.params import OUR_MODERN_ENVELOPE
 
 
 class Offered:
     def __init__(self, listings: Listings) -> None:
         self._listings = listings
-        envelope = Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO)
-        now_s = time.time()
+        now_s, envelope = time.time(), OUR_MODERN_ENVELOPE
         self._asker = Asker(envelope, Session("callgate", LOCAL, "http", envelope, now_s, now_s), b"null")
         self._index: ToolIndex | None = None
         self._indexed: Sequence[Offer] = ()

@@ -19,13 +19,13 @@ from callgate.model.error_codes import (
 )
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.model.stderr_text import telling_line
+from callgate.sandbox.confine import failure_of
 from callgate.upstreams.child.command import ChildCommand, environment_of, launch_of, start_failure
 from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import Hide, as_it_is
 from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.sandbox.confine import failure_of
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 

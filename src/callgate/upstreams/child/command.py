@@ -13,8 +13,8 @@ from typing import Final
 
 from callgate.model.error_codes import UPSTREAM_EXITED, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
+from callgate.sandbox.confine import Sandbox, confined_start
 from callgate.upstreams.hide_secrets import Hide, as_it_is
-from callgate.upstreams.sandbox.confine import Sandbox, confined_start
 
 # What a program needs to find its interpreter, its user's files and its language, and nothing else: our own
 # environment holds tokens and database passwords (CALLGATE_TOKEN, DSNs), and a server gets only the secrets

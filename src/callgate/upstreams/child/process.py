@@ -27,9 +27,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Protocol, cast
 
+from callgate.fair_reading import FairReading
 from callgate.upstreams.child.command import Launch
 from callgate.upstreams.child.warden import Warden, signal_group
-from callgate.upstreams.fair_reading import FairReading
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Upstreams over HTTP: the client, and its two transports (Streamable HTTP and legacy HTTP+SSE)."""
+"""The transports over HTTP: Streamable HTTP and legacy HTTP+SSE. What carries them is `http_client`."""

@@ -1,14 +1,19 @@
 """What an HTTP answer that is no MCP answer means for the request.
 
 Pure: status, headers and body in, an UpstreamError out. Of a body one line is shown (`refusal_text`), of a
-redirect only the host: the rest may hold what was sent.
+redirect only the host: the rest may hold what was sent. A server may answer with whatever we sent it: see
+`hide_secrets`.
 """
 
+import html
+import re
 from http import HTTPStatus
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
+from callgate.http_client.exchange import RawHeaders, header_of, media_type_of
 from callgate.model.error_codes import (
     UPSTREAM_FAILED,
     UPSTREAM_SESSION_LOST,
@@ -17,12 +22,19 @@ from callgate.model.error_codes import (
     UPSTREAM_UNAVAILABLE,
 )
 from callgate.model.errors import UpstreamError
+from callgate.model.wording import clip
 from callgate.upstreams.hide_secrets import Hide
-from callgate.upstreams.http.exchange import RawHeaders, header_of, media_type_of
-from callgate.upstreams.http.refusal_text import MAX_READ_BYTES, MAX_SHOWN_CHARS, refusal_text
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import read_if_readable
+from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
 
+MAX_SHOWN_CHARS = 300
+# What is looked through for the line: an error page may be of any length.
+MAX_READ_BYTES = 16 * 1024
+_TEXT_TYPES = (b"text/", b"application/json", b"application/problem+json", b"application/xhtml")
+_UNSEEN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+# The members in which services say what is wrong, the most telling first.
+_MEMBERS = ("error_description", "message", "detail", "error", "title")
 # The server, or a proxy in front of it, says itself that this will pass.
 _PASSING = frozenset({429, 502, 503, 504})
 
@@ -93,6 +105,34 @@ def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide
         )
     code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
     return UpstreamError(code, f"{shown} answered {phrase}{told}", data={"status": status})
+
+
+def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:
+    """Empty when it says nothing, or nothing that can be read."""
+    kind = media_type_of(headers)
+    if not body.strip() or (kind and not kind.startswith(_TEXT_TYPES)):
+        return ""
+    text = body[:MAX_READ_BYTES].decode("utf-8", "replace")
+    told = _told_in_json(body) if body.lstrip()[:1] == b"{" else None
+    if told is None and text.lstrip()[:1] == "<":
+        text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
+    text = hide(told if told is not None else text)
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return clip(" ".join(printable.split()), MAX_SHOWN_CHARS)
+
+
+def _told_in_json(body: bytes) -> str | None:
+    try:
+        value: Any = msgspec.json.decode(body)
+    except NOT_READABLE:
+        return None
+    for name in _MEMBERS:
+        said: Any = value.get(name)
+        if isinstance(said, dict):
+            said = cast("dict[str, Any]", said).get("message")
+        if isinstance(said, str) and said.strip():
+            return said[:MAX_READ_BYTES]
+    return None
 
 
 def _redirect(shown: str, status: int, headers: RawHeaders) -> UpstreamError:

@@ -16,8 +16,8 @@ Rules
 import asyncio
 from typing import Protocol
 
+from callgate.http_client.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.model.errors import CallerError, UpstreamError
-from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.upstreams.http.faults import Refusal, answer_fault, is_answer_to, too_large_fault
 from callgate.upstreams.http.stream_owner import EventCursor, StreamOwner
 

@@ -10,25 +10,16 @@ Rules
 
 import asyncio
 
+from callgate.http_client.address import HttpAddress, post_head, request_line, resolve_address
+from callgate.http_client.client import HttpClient
+from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, SetupError, UpstreamError
-from callgate.upstreams.http.address import (
-    HttpAddress,
-    HttpSettings,
-    operator_headers,
-    parse_address,
-    post_head,
-    request_line,
-    resolve_address,
-)
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.get_stream import StreamGet
+from callgate.upstreams.http.http_transport import MAX_WAITING, HttpTransport
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
-from callgate.upstreams.http.refusal_text import hider_of
-from callgate.upstreams.http.stream_owner import Unanswered
-from callgate.upstreams.http.streamable_http import MAX_WAITING
+from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.one_stream import OneStream
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder
@@ -37,27 +28,16 @@ from callgate.wire.framing.sse import SseDecoder
 _ENDPOINT_TIMEOUT_S = 10.0
 
 
-class LegacySseTransport(OneStream):
-    """Made inside a running loop. The client stays open when this is closed: it is shared."""
-
+class LegacySseTransport(HttpTransport, OneStream):
     def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:
-        """Raises SetupError for a URL or header that cannot be sent."""
-        super().__init__(self._pause_reading, self._resume_reading)
-        self._settings = settings
-        self._address = parse_address(settings.url)
-        self._pool = client.pool_for(self._address.origin)
-        self._receiver = receiver
-        self.shown = f"{settings.name} ({self._address.shown})"
-        self.hide = hider_of(settings)
-        self._own_lines = operator_headers(self._address, settings.headers)
+        HttpTransport.__init__(self, settings, client, receiver)
+        OneStream.__init__(self, self._pause_reading, self._resume_reading)
+        self._url = settings.url
         self._version_line = b""
         self._endpoint: HttpAddress | None = None
         self._endpoint_found: asyncio.Future[None] | None = None
         self._stream: StreamGet | None = None
         self._decoder = SseDecoder()
-        self._loose = Unanswered()
-        self._by_rpc_id: dict[int, _Post] = {}
-        self._is_over = False
 
     # ---- Transport
 
@@ -65,7 +45,7 @@ class LegacySseTransport(OneStream):
         self._endpoint_found = asyncio.get_running_loop().create_future()
         head = request_line("GET", self._address) + self._own_lines
         self._stream = StreamGet(self, head + b"accept: text/event-stream\r\n\r\n")
-        self._pool.send(self._stream)
+        self.pool.send(self._stream)
         try:
             async with asyncio.timeout(_ENDPOINT_TIMEOUT_S):
                 await self._endpoint_found
@@ -77,23 +57,14 @@ class LegacySseTransport(OneStream):
     def send(self, frame: bytes, rpc_id: int | None = None, method: str | None = None, *_: object) -> bool:
         if self._is_over or self._endpoint is None:
             return False
-        if rpc_id is not None and len(self._pool.line) >= MAX_WAITING:
+        if rpc_id is not None and len(self.pool.line) >= MAX_WAITING:
             return False
         head = post_head(self._endpoint, self._own_lines + self._version_line)
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = _Post(self, payload, rpc_id, method)
-        if rpc_id is None:
-            self._loose.add(post)
-        else:
-            self._by_rpc_id[rpc_id] = post
-        self._pool.send(post)
+        self._keep(post, rpc_id)
+        self.pool.send(post)
         return True
-
-    def abandon(self, rpc_id: int) -> None:
-        """Withdraws what has not been accepted yet; what has can only be cancelled by a notification."""
-        post = self._by_rpc_id.pop(rpc_id, None)
-        if post is not None:
-            post.cancel()
 
     def _pause_reading(self) -> None:
         if self._stream is not None:
@@ -105,8 +76,7 @@ class LegacySseTransport(OneStream):
 
     async def close(self) -> None:
         if not self._is_over:
-            self._is_over = True
-            await self._loose.taken()
+            await self._take_leave()
         self._stop()
 
     def negotiated(self, revision: str) -> None:
@@ -127,7 +97,7 @@ class LegacySseTransport(OneStream):
             if event.event == "endpoint":
                 self._take_endpoint(event.data)
             elif event.data and event.event == "message" and not self._is_over:
-                self._receiver.received(event.data, None)
+                self.receiver.received(event.data, None)
 
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
         self.failed(answer_fault(self.shown, status, headers, body, self.hide))
@@ -137,7 +107,7 @@ class LegacySseTransport(OneStream):
 
     def _take_endpoint(self, data: bytes) -> None:
         try:
-            endpoint = resolve_address(self._settings.url, data.decode())
+            endpoint = resolve_address(self._url, data.decode())
         except (SetupError, UnicodeDecodeError):
             self.failed(UpstreamError(UPSTREAM_FAILED, f"{self.shown} named an endpoint that is not a URL"))
             return
@@ -159,22 +129,13 @@ class LegacySseTransport(OneStream):
         if self._endpoint_found is not None and not self._endpoint_found.done():
             self._endpoint_found.set_exception(error)
         elif self._endpoint is not None:
-            self._receiver.lost(error)
-
-    def post_ended(self, post: "_Post", rpc_id: int | None, error: UpstreamError | None) -> None:
-        self._loose.discard(post)
-        if rpc_id is not None and self._by_rpc_id.pop(rpc_id, None) is not None and error is not None:
-            self._receiver.stream_failed(rpc_id, error)
+            self.receiver.lost(error)
 
     def _stop(self) -> None:
-        self._is_over = True
+        super()._stop()
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
-        for post in (*self._by_rpc_id.values(), *self._loose):
-            post.cancel()
-        self._loose.clear()
-        self._by_rpc_id.clear()
 
 
 class _Post(HttpExchange):
@@ -200,10 +161,13 @@ class _Post(HttpExchange):
         if answer.status == 404:
             transport.failed(session_lost_fault(transport.shown))
             return
-        error = None
-        if not 200 <= answer.status < 300:
-            error = answer_fault(transport.shown, answer.status, answer.headers, answer.body, transport.hide)
-        transport.post_ended(self, self._rpc_id, error)
+        if 200 <= answer.status < 300:
+            transport.post_ended(self, self._rpc_id)
+            return
+        status, headers, body = answer.status, answer.headers, answer.body
+        self.on_failure(answer_fault(transport.shown, status, headers, body, transport.hide))
 
     def on_failure(self, error: UpstreamError) -> None:
-        self._transport.post_ended(self, self._rpc_id, error)
+        self._transport.post_ended(self, self._rpc_id)
+        if self._rpc_id is not None:
+            self._transport.receiver.stream_failed(self._rpc_id, error)

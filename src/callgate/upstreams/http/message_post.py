@@ -12,9 +12,7 @@ Rules
 
 import asyncio
 
-from callgate.model.error_codes import UPSTREAM_FAILED
-from callgate.model.errors import CallerError, UpstreamError
-from callgate.upstreams.http.exchange import (
+from callgate.http_client.exchange import (
     JSON_TYPE,
     SSE_TYPE,
     HttpExchange,
@@ -23,6 +21,8 @@ from callgate.upstreams.http.exchange import (
     header_of,
     media_type_of,
 )
+from callgate.model.error_codes import UPSTREAM_FAILED
+from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.http.faults import (
     answer_fault,
     coded_fault,

@@ -1,12 +1,9 @@
 """What the exchanges of one HTTP transport need from it, and where a stream of it stands."""
 
-import asyncio
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Protocol
 
+from callgate.http_client.pool import HttpPool
 from callgate.upstreams.hide_secrets import Hide
-from callgate.upstreams.http.pool import HttpPool
 from callgate.upstreams.transport import Receiver
 from callgate.wire.framing.sse import SseDecoder, SseEvent
 
@@ -44,43 +41,6 @@ class UnderWay(Protocol):
     def pause(self) -> None: ...
 
     def resume(self) -> None: ...
-
-
-# The server's time to take what we say last: nobody waits longer for a courtesy.
-FAREWELL_S = 1.0
-
-
-class Unanswered:
-    """Messages on their way that no answer comes to: notifications, and our responses to the server.
-
-    Who closes the transport waits a moment for them: the last ones are cancellations of calls, and a server
-    that does not hear of them works on for nobody."""
-
-    def __init__(self) -> None:
-        self._posts: set[UnderWay] = set()
-        self._all_gone: asyncio.Future[None] | None = None
-
-    def __iter__(self) -> Iterator[UnderWay]:
-        return iter(self._posts)
-
-    def add(self, post: UnderWay) -> None:
-        self._posts.add(post)
-
-    def discard(self, post: UnderWay) -> None:
-        self._posts.discard(post)
-        if not self._posts and self._all_gone is not None and not self._all_gone.done():
-            self._all_gone.set_result(None)
-
-    def clear(self) -> None:
-        self._posts.clear()
-
-    async def taken(self) -> None:
-        """When the server has taken all of them, or after `FAREWELL_S`."""
-        if not self._posts:
-            return
-        self._all_gone = asyncio.get_running_loop().create_future()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._all_gone, FAREWELL_S)
 
 
 class StreamOwner(Protocol):

@@ -8,53 +8,34 @@ client's. Must not know request tables, time-outs or clients: it reports to a `R
 import re
 from functools import lru_cache
 
+from callgate.http_client.address import header_lines, post_head, request_line
+from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Era
 from callgate.model.errors import SetupError, UpstreamError
-from callgate.upstreams.http.address import (
-    HttpSettings,
-    header_lines,
-    operator_headers,
-    parse_address,
-    post_head,
-    request_line,
-)
-from callgate.upstreams.http.client import HttpClient
 from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
+from callgate.upstreams.http.http_transport import FAREWELL_S, MAX_WAITING, HttpTransport
 from callgate.upstreams.http.message_post import MessagePost
-from callgate.upstreams.http.refusal_text import hider_of
-from callgate.upstreams.http.stream_owner import FAREWELL_S, EventCursor, Unanswered, UnderWay
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.stream_owner import EventCursor
 from callgate.upstreams.transport import ParamHeaders, Receiver
 from callgate.wire.http_rules import encode_header_value
 from callgate.wire.revisions import MODERN_REVISIONS
 
-# Past this, more in line only means later time-outs: the caller is told to come back instead.
-MAX_WAITING = 1_000
 # Visible ASCII (2025-11-25, basic/transports, "Session Management"); bounded, since it is sent every time.
 _SESSION_ID = re.compile(rb"[!-~]{1,4096}")
 # Names of tools come again with every call; what is longer is an address of a resource.
 _MAX_KNOWN_CHARS = 200
 
 
-class StreamableHttpTransport:
-    """Made inside a running loop. The client stays open when this is closed: it is shared."""
-
+class StreamableHttpTransport(HttpTransport):
     def __init__(self, settings: HttpSettings, era: Era, client: HttpClient, receiver: Receiver) -> None:
-        """Raises SetupError for a URL or header that cannot be sent."""
-        self._address = parse_address(settings.url)
+        super().__init__(settings, client, receiver)
         self._client = client
-        self.pool = client.pool_for(self._address.origin)
-        self.receiver = receiver
         self._is_modern = era is Era.MODERN
         self.can_resume = not self._is_modern
-        self.shown = f"{settings.name} ({self._address.shown})"
-        self.hide = hider_of(settings)
-        self._own_lines = operator_headers(self._address, settings.headers)
         self._revision = MODERN_REVISIONS[0] if self._is_modern else None
         self.session_id: bytes | None = None
-        self._is_over = False
-        self._under_way: dict[int, UnderWay] = {}
-        self._loose = Unanswered()
         self._listen: GetStream | None = None
         self.is_listen_refused = False  # the server offers no listen stream (405): it is not asked again
         self._prepare_heads()
@@ -94,24 +75,18 @@ class StreamableHttpTransport:
             head, has_session = self._first_head, False
         payload = b"%bcontent-length: %d\r\n\r\n%b" % (head, len(frame), frame)
         post = MessagePost(self, payload, rpc_id, method, has_session)
-        if rpc_id is None:
-            self._loose.add(post)
+        if rpc_id is None:  # as `_keep`, which is a call more
+            self._unanswered.add(post)
         else:
             self._under_way[rpc_id] = post
         self.pool.send(post)
         return True
 
-    def abandon(self, rpc_id: int) -> None:
-        stream = self._under_way.pop(rpc_id, None)
-        if stream is not None:
-            stream.cancel()
-
     async def close(self) -> None:
         """Ends the session (DELETE, best effort) and all that is under way, once what was said is heard."""
         if self._is_over:
             return
-        self._is_over = True
-        await self._loose.taken()
+        await self._take_leave()
         self._stop()
         if self.session_id is None:
             return
@@ -179,12 +154,6 @@ class StreamableHttpTransport:
         self._stop()
         self.receiver.lost(session_lost_fault(self.shown))
 
-    def post_ended(self, stream: UnderWay, about: int | None) -> None:
-        if about is None:
-            self._loose.discard(stream)
-        elif self._under_way.get(about) is stream:
-            del self._under_way[about]
-
     def resume(self, about: int, cursor: EventCursor) -> None:
         stream = GetStream(self, about, cursor)
         self._under_way[about] = stream
@@ -195,11 +164,7 @@ class StreamableHttpTransport:
         self.is_listen_refused = True
 
     def _stop(self) -> None:
-        self._is_over = True
-        for stream in (*self._under_way.values(), *self._loose):
-            stream.cancel()
-        self._under_way.clear()
-        self._loose.clear()
+        super()._stop()
         if self._listen is not None:
             self._listen.cancel()
             self._listen = None

@@ -37,11 +37,10 @@ from callgate.wire.eras.capabilities import discover_of, initialize_of
 from callgate.wire.eras.input_required import CALL_ANEW, ROUND_TRIP_METHODS, first_params, read_retry
 from callgate.wire.eras.params import with_envelope, without_envelope, without_task
 from callgate.wire.eras.subscription import subscription_of, with_subscription
-from callgate.wire.params import peek, text_of
+from callgate.wire.params import named_in, peek
 
 LIST_METHODS = frozenset(kind.method for kind in OfferKind)
 _ASKED_BY_RELAY = LIST_METHODS | {"subscriptions/listen"}
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # Gone in 2026-07-28 (changelog, major 2, 4 and 5), and not there before it.
 _LEGACY_METHODS = frozenset(
     {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
@@ -66,7 +65,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
                     params = without_task(params)
                 params = with_envelope(params, _speaker(asker, self.levels))
             # Only the modern era repeats the name in a header.
-            call = Call(_name_in(hop.method, params), hop.param_headers, hop)
+            call = Call(named_in(hop.method, peek(params)), hop.param_headers, hop)
         else:
             params = without_envelope(hop.params) if modern_client else hop.params
             call = Call(None, (), hop)
@@ -237,14 +236,6 @@ def _speaker(asker: Asker, levels: LogLevels) -> Envelope:
         return asker.envelope
     session = asker.session
     return replace(session.envelope, log_level=levels.of(session.session_id))
-
-
-def _name_in(method: str, params: bytes) -> str | None:
-    member = _NAMED.get(method)
-    if member is None:
-        return None
-    peeked = peek(params)
-    return text_of(peeked.name if member == "name" else peeked.uri)
 
 
 def _restore_subscription(said: Said, rpc_id: bytes) -> Said:

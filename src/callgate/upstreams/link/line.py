@@ -133,10 +133,7 @@ class Line:
         known = level in LEVELS and self._has_log
         if known and (rank_of(level) > current or level == self._level):
             return Reply(result=b"{}")
-        reply = await self._ask("logging/setLevel", params)
-        if known and reply.fault is None:
-            self._level = level
-        return reply
+        return await (self.pass_level(params) if known else self._ask("logging/setLevel", params))
 
     async def pass_level(self, params: bytes) -> Reply:
         """`logging/setLevel` of the one client that the line serves. Raises UpstreamError."""

@@ -19,6 +19,8 @@ from callgate.wire.revisions import (
 )
 
 OUR_INFO = msgspec.json.encode({"name": "callgate", "title": "Callgate", "version": callgate.__version__})
+# Of what we ask ourselves, where the other side speaks the modern era.
+OUR_MODERN_ENVELOPE = Envelope(Era.MODERN, MODERN_REVISIONS[0], client_info=OUR_INFO)
 _MODERN_KEYS = (META_PROTOCOL_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
 # Without its slash, which some encoders escape. Only a hint: what is decoded decides.
 _MARK = b"protocolVersion"

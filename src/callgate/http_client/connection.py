@@ -21,10 +21,10 @@ from typing import Any, Protocol, cast
 
 import httptools
 
+from callgate.fair_reading import FairReading
+from callgate.http_client.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of, promised_idle_s
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.fair_reading import FairReading
-from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of, promised_idle_s
 from callgate.wire.framing.repeated_head import repeated_head
 
 # Generous for cookies and policies, small enough that a thousand connections cannot fill the memory.

@@ -6,6 +6,6 @@
 `confine.py`       all of it for one start: what is run, and with which environment
 `become.py`        run as the child: applies what the others decided, and becomes the program
 
-Must not know pipes, signals or the protocol. The limits are in docs/security.md, the reasons in
-docs/decisions/0031-sandbox.md.
+Must not know servers, pipes, signals or the protocol: `upstreams.child` starts what `confine` says. The
+limits are in docs/security.md, the reasons in docs/decisions/0031-sandbox.md.
 """

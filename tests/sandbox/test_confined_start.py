@@ -6,20 +6,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from sandbox.stage import HERE, hostile_stage
 from upstreams.heard import DEADLINE_S, Heard
 from upstreams.processes import is_alive, wait_gone
-from upstreams.sandbox.stage import HERE, hostile_stage
 
 from callgate.model.error_codes import SETUP_SANDBOX, UPSTREAM_EXITED
 from callgate.model.errors import ServerSetupError, UpstreamError
+from callgate.sandbox.become import VARIABLE
+from callgate.sandbox.confine import Sandbox, failure_of
+from callgate.sandbox.kernel import KernelAbilities, kernel_abilities
+from callgate.sandbox.reach import Guarded, Wishes, grants_of
+from callgate.sandbox.syscall_numbers import MACHINES
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand, environment_of
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.sandbox.become import VARIABLE
-from callgate.upstreams.sandbox.confine import Sandbox, failure_of
-from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
-from callgate.upstreams.sandbox.reach import Guarded, Wishes, grants_of
-from callgate.upstreams.sandbox.syscall_numbers import MACHINES
 
 needs_landlock = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
 HEADERS = {
@@ -280,9 +280,9 @@ def test_an_older_landlock_says_what_it_does_not_hold() -> None:
 
 
 @needs_landlock
-async def test_the_warden_ends_a_confined_program_and_its_children(tmp_path: Path, warden: Warden) -> None:
+async def test_the_warden_ends_a_confined_program_and_its_children(tmp_path: Path) -> None:
     with hostile_stage(tmp_path) as stage:
-        heard = Heard()
+        heard, warden = Heard(), Warden()
         program, *arguments = curious("children", Path("-"))
         command = ChildCommand("files", program, tuple(arguments), sandbox=stage.sandbox())
         child = ChildTransport(command, heard, warden=warden)

@@ -1,4 +1,4 @@
-"""Where an HTTP upstream lives, and the request heads prepared for it.
+"""Where an HTTP server is, and the request heads prepared for it.
 
 Owns what of an address may be shown: scheme, host, port and path. User part and query hold keys often enough
 that they never reach a message. Must not know connections.
@@ -7,13 +7,12 @@ that they never reach a message. Must not know connections.
 import base64
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from callgate.config.specs.listen_address import UNIX
 from callgate.model.error_codes import SETUP_CONFIG
 from callgate.model.errors import SetupError
-from callgate.upstreams.hide_secrets import Hide, as_it_is
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -30,16 +29,6 @@ OUR_HEADERS = frozenset(
 )  # fmt: skip
 
 HeaderPairs = Iterable[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class HttpSettings:
-    """What the operator wrote about one HTTP upstream. Holds secrets: none of it is in its `repr`."""
-
-    name: str
-    url: str = field(repr=False)
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    redact: Hide = as_it_is  # takes out what looks like a secret of anybody's
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from callgate.upstreams.sandbox.syscall_numbers import MACHINES
+from callgate.sandbox.syscall_numbers import MACHINES
 
 # Truncating a file by its path is held from version 3 on; before, a confined program could empty any file.
 LEAST_LANDLOCK: Final = 3

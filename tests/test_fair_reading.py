@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from waiting import until
 
-from callgate.upstreams.fair_reading import FairReading
+from callgate.fair_reading import FairReading
 
 LONG = bytes(range(256)) * 4096  # 1 MiB
 WORK_S = 0.005  # longer than one turn may take

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from upstreams.http_servers.collecting_exchange import CollectingExchange, request
-from upstreams.http_servers.pool_stage import ask, echo, failure_of, pool_to
+from http_client.collecting_exchange import CollectingExchange, request
+from http_client.pool_stage import ask, echo, failure_of, pool_to
 from upstreams.http_servers.scripted_http import (
     Seen,
     Wire,
@@ -14,10 +14,10 @@ from upstreams.http_servers.scripted_http import (
     wait_for_hang_up,
 )
 
-from callgate.upstreams.http.address import parse_address
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.connection import MAX_HEAD_BYTES
-from callgate.upstreams.http.pool import PoolLimits
+from callgate.http_client.address import parse_address
+from callgate.http_client.client import HttpClient
+from callgate.http_client.connection import MAX_HEAD_BYTES
+from callgate.http_client.pool import PoolLimits
 
 # ---- reading answers
 

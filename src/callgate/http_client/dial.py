@@ -5,10 +5,10 @@ import errno
 import socket
 import ssl
 
+from callgate.http_client.address import Origin
+from callgate.http_client.connection import UpstreamConnection
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.address import Origin
-from callgate.upstreams.http.connection import UpstreamConnection
 
 # Longer than three lost SYN packets (1 + 2 + 4 s), shorter than anyone's patience.
 CONNECT_TIMEOUT_S = 10.0

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from upstreams.sandbox.stage import HERE, hostile_stage
+from sandbox.stage import HERE, hostile_stage
 
-from callgate.upstreams.sandbox.kernel import kernel_abilities
+from callgate.sandbox.kernel import kernel_abilities
 
 pytestmark = pytest.mark.skipif(bool(kernel_abilities().obstacle), reason=kernel_abilities().obstacle)
 

@@ -7,9 +7,9 @@ import ssl
 from pathlib import Path
 
 import pytest
+from http_client.collecting_exchange import CollectingExchange, request
+from http_client.pool_stage import echo, failure_of
 from upstreams.http_servers.certificates import make_certificates
-from upstreams.http_servers.collecting_exchange import CollectingExchange, request
-from upstreams.http_servers.pool_stage import echo, failure_of
 from upstreams.http_servers.scripted_http import (
     Seen,
     Wire,
@@ -18,10 +18,10 @@ from upstreams.http_servers.scripted_http import (
     wait_for_hang_up,
 )
 
+from callgate.http_client.address import operator_headers, parse_address
+from callgate.http_client.client import HttpClient
+from callgate.http_client.pool import PoolLimits
 from callgate.model.errors import SetupError, UpstreamError
-from callgate.upstreams.http.address import operator_headers, parse_address
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.pool import PoolLimits
 
 TIMEOUT_S = 20.0
 

@@ -5,9 +5,9 @@ import socket
 import threading
 from collections import Counter
 
+from callgate.http_client.connection import UpstreamConnection
+from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.connection import UpstreamConnection
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 MEBIBYTE = 1024 * 1024
 FLOOD_BYTES = 32 * MEBIBYTE

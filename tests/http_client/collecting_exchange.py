@@ -2,8 +2,8 @@
 
 import asyncio
 
+from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.exchange import HttpExchange, RawHeaders
 
 
 def request(method: str = "POST", body: bytes = b"", target: str = "/mcp") -> bytes:

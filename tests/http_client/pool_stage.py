@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from upstreams.http_servers.collecting_exchange import CollectingExchange, request
+from http_client.collecting_exchange import CollectingExchange, request
 from upstreams.http_servers.scripted_http import (
     Script,
     ScriptedHttp,
@@ -13,10 +13,10 @@ from upstreams.http_servers.scripted_http import (
     scripted_http,
 )
 
+from callgate.http_client.address import parse_address
+from callgate.http_client.client import HttpClient
+from callgate.http_client.pool import HttpPool, PoolLimits
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.address import parse_address
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.pool import HttpPool, PoolLimits
 
 
 async def echo(seen: Seen, wire: Wire) -> None:

@@ -16,11 +16,11 @@ from typing import Any
 
 from upstreams.heard import DEADLINE_S, Heard
 
+from callgate.sandbox.confine import Sandbox
+from callgate.sandbox.reach import Guarded
+from callgate.sandbox.syscall_numbers import MACHINES
 from callgate.upstreams.child.child import ChildTransport
 from callgate.upstreams.child.command import ChildCommand
-from callgate.upstreams.sandbox.confine import Sandbox
-from callgate.upstreams.sandbox.reach import Guarded
-from callgate.upstreams.sandbox.syscall_numbers import MACHINES
 
 HERE = Path(__file__).parent
 

@@ -2,15 +2,15 @@
 
 import asyncio
 
-from upstreams.http_servers.collecting_exchange import CollectingExchange, request
-from upstreams.http_servers.pool_stage import ask, echo, failure_of, pool_to
+from http_client.collecting_exchange import CollectingExchange, request
+from http_client.pool_stage import ask, echo, failure_of, pool_to
 from upstreams.http_servers.scripted_http import (
     Seen,
     Wire,
     wait_for_hang_up,
 )
 
-from callgate.upstreams.http.pool import PoolLimits
+from callgate.http_client.pool import PoolLimits
 
 # ---- keeping connections
 

@@ -21,12 +21,12 @@ import ssl
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from callgate.http_client.address import Origin
+from callgate.http_client.connection import UpstreamConnection
+from callgate.http_client.dial import CONNECT_TIMEOUT_S, dial
+from callgate.http_client.exchange import HttpExchange
 from callgate.model.error_codes import UPSTREAM_UNAVAILABLE
 from callgate.model.errors import UpstreamError
-from callgate.upstreams.http.address import Origin
-from callgate.upstreams.http.connection import UpstreamConnection
-from callgate.upstreams.http.dial import CONNECT_TIMEOUT_S, dial
-from callgate.upstreams.http.exchange import HttpExchange
 
 
 @dataclass(frozen=True, slots=True)

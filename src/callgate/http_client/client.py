@@ -1,4 +1,4 @@
-"""The HTTP client for upstreams: one pool of connections for each origin, and a simple awaitable on top.
+"""The HTTP client: one pool of connections for each origin, and a simple awaitable on top.
 
 By hand because the client library decides the gateway's speed: aiohttp costs 220 µs a request more, httpx
 3,300 (docs/decisions/0002-own-http-layer.md). The hot path takes a pool once and sends `HttpExchange`s;
@@ -11,9 +11,7 @@ import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from callgate.model.error_codes import UPSTREAM_TIMEOUT, UPSTREAM_TOO_LARGE
-from callgate.model.errors import CallerError, UpstreamError
-from callgate.upstreams.http.address import (
+from callgate.http_client.address import (
     OUR_HEADERS,
     HttpAddress,
     Origin,
@@ -22,8 +20,10 @@ from callgate.upstreams.http.address import (
     parse_address,
     post_head,
 )
-from callgate.upstreams.http.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
-from callgate.upstreams.http.pool import DEFAULT_LIMITS, HttpPool, PoolLimits
+from callgate.http_client.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
+from callgate.http_client.pool import DEFAULT_LIMITS, HttpPool, PoolLimits
+from callgate.model.error_codes import UPSTREAM_TIMEOUT, UPSTREAM_TOO_LARGE
+from callgate.model.errors import CallerError, UpstreamError
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.sse import SseDecoder

@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator
 from functools import lru_cache
 
 from callgate.config.specs.listen_address import UNIX
+from callgate.http_client.address import Origin, gateway_address
+from callgate.http_client.client import HttpClient
+from callgate.http_client.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of
+from callgate.http_client.pool import PoolLimits
 from callgate.model.errors import UpstreamError
 from callgate.ports.peers import Headers, NotSentError, PassedReceiver
-from callgate.upstreams.http.address import Origin, gateway_address
-from callgate.upstreams.http.client import HttpClient
-from callgate.upstreams.http.exchange import HttpExchange, KnownAnswer, RawHeaders, header_of
-from callgate.upstreams.http.pool import PoolLimits
 
 # Read ahead of a slow reader: enough to keep a fast one busy.
 _MAX_AHEAD_BYTES = 256 * 1024

@@ -15,11 +15,11 @@ from typing import Final
 
 from callgate.model.error_codes import SETUP_SANDBOX
 from callgate.model.errors import ServerSetupError
-from callgate.upstreams.sandbox import become
-from callgate.upstreams.sandbox.kernel import KernelAbilities, kernel_abilities
-from callgate.upstreams.sandbox.reach import Guarded, OutOfReachError, Wishes, grants_of, ruleset_attributes
-from callgate.upstreams.sandbox.syscall_filter import filter_program
-from callgate.upstreams.sandbox.syscall_numbers import MACHINES
+from callgate.sandbox import become
+from callgate.sandbox.kernel import KernelAbilities, kernel_abilities
+from callgate.sandbox.reach import Guarded, OutOfReachError, Wishes, grants_of, ruleset_attributes
+from callgate.sandbox.syscall_filter import filter_program
+from callgate.sandbox.syscall_numbers import MACHINES
 
 _HINT: Final = (
     "Remove `sandbox` from the entry to run it unconfined; `callgate doctor` says what is possible here."

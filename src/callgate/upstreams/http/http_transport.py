@@ -1,0 +1,72 @@
+"""What both transports over HTTP have: where the server is, and all that is on its way there.
+
+A request has our id, and its answer a stream. No answer comes to notifications, nor to our responses to the
+server: whoever closes the transport waits a moment for these. The last ones are cancellations of calls, and a
+server that does not hear of them works on for nobody.
+"""
+
+import asyncio
+from contextlib import suppress
+
+from callgate.http_client.address import operator_headers, parse_address
+from callgate.http_client.client import HttpClient
+from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.stream_owner import UnderWay
+from callgate.upstreams.transport import Receiver
+
+# Past this, more in line only means later time-outs: the caller is told to come back instead.
+MAX_WAITING = 1_000
+# The server's time to take what we say last: nobody waits longer for a courtesy.
+FAREWELL_S = 1.0
+
+
+class HttpTransport:
+    """Made inside a running loop. The client stays open when this is closed: it is shared."""
+
+    def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:
+        """Raises SetupError for a URL or header that cannot be sent."""
+        self._address = parse_address(settings.url)
+        self.pool = client.pool_for(self._address.origin)
+        self.receiver = receiver
+        self.shown = f"{settings.name} ({self._address.shown})"
+        self.hide = settings.hider()
+        self._own_lines = operator_headers(self._address, settings.headers)
+        self._is_over = False
+        self._under_way: dict[int, UnderWay] = {}  # by our id
+        self._unanswered: set[UnderWay] = set()
+        self._all_taken: asyncio.Future[None] | None = None
+
+    def _keep(self, post: UnderWay, rpc_id: int | None) -> None:
+        if rpc_id is None:
+            self._unanswered.add(post)
+        else:
+            self._under_way[rpc_id] = post
+
+    def abandon(self, rpc_id: int) -> None:
+        stream = self._under_way.pop(rpc_id, None)
+        if stream is not None:
+            stream.cancel()
+
+    def post_ended(self, stream: UnderWay, about: int | None) -> None:
+        if about is not None:
+            if self._under_way.get(about) is stream:
+                del self._under_way[about]
+            return
+        self._unanswered.discard(stream)
+        if not self._unanswered and self._all_taken is not None and not self._all_taken.done():
+            self._all_taken.set_result(None)
+
+    async def _take_leave(self) -> None:
+        """Nothing more is sent; what was said last is heard, or `FAREWELL_S` is over."""
+        self._is_over = True
+        if self._unanswered:
+            self._all_taken = asyncio.get_running_loop().create_future()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_taken, FAREWELL_S)
+
+    def _stop(self) -> None:
+        self._is_over = True
+        for stream in (*self._under_way.values(), *self._unanswered):
+            stream.cancel()
+        self._under_way.clear()
+        self._unanswered.clear()
