@@ -50,7 +50,7 @@ def _each(piece: Callable[[], str]) -> Callable[[int], str]:
         pieces: list[str] = []
         while size > 0:
             pieces.append(piece())
-            size -= len(pieces[-1].encode())
+            size -= len(pieces[-1].encode(errors="surrogatepass"))
         return "".join(pieces)
 
     return made
@@ -133,6 +133,16 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "a long comment": lambda size: f"<!-- {_of(_ALL)(size - 12)} -->",
     "weak words in comments": _each(lambda: f"<!--you {_some(_LETTERS + ' ', 20, 300)} must-->"),
     "words with their letters apart": _each(lambda: ".".join(_some(_LETTERS, 6, 20)) + " ," * 20),
+    "blanks and tabs": lambda size: " " * 16 + _some(" \t", size - 16, size - 16),
+    "digits and signs, runs too short": lambda size: (
+        "61" * 12 + _each(lambda: f" 1{_some('0123456789 ,;', 30, 33)}x")(size - 24)
+    ),
+    "citations that are not closed": lambda size: (
+        "do not tell the user. " + _each(lambda: f"such as „{_some(_LETTERS, 0, 30)}")(size - 22)
+    ),
+    "half surrogates apart": _each(
+        lambda: chr(_RANDOM.randrange(0xD800, 0xE000)) + _some(_LETTERS + " ", 0, 9)
+    ),
     "letters of two alphabets apart": _each(
         lambda: _RANDOM.choice("aбβ") + _RANDOM.choice((" ", "-", "", "1"))
     ),

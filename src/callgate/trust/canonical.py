@@ -62,7 +62,7 @@ def _sha256(told: bytes) -> str:
 def _says_twice(definition: bytes, texts: DefinitionTexts) -> bool:
     """Each member has a colon, and all others are inside of strings: one that was dropped leaves its own.
     Counting is several times faster than a look at the members of each object."""
-    if b"\\u003a" in definition or b"\\u003A" in definition:  # a colon that is not counted
+    if b"\\u003a" in definition.lower():  # a colon that is not counted
         try:
             json.loads(definition, object_pairs_hook=_members)
         except UnreadableError:

@@ -3,12 +3,11 @@
 All of them are read as one text, since each search has its price, however short a string is. `BETWEEN` stands
 between two: no rule crosses it, and by counting it a finding is brought to its string.
 
-A definition is gathered level by level: the members of all objects of a level at once take a fraction of the
-time that a look at each object takes. Places are made for what is found, and only then.
+A definition is gathered level by level. Places are made for what is found, and only then.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, cast
 
@@ -38,11 +37,10 @@ class DefinitionTexts:
     def __init__(self, value: Any) -> None:
         """Raises TooDeepError."""
         self.texts: list[str] = []
-        self.said: list[str] = []  # what describes, for people and models
         self.members = 0
-        # The number of the first text of each part, and whose texts it has: names, else strings.
+        # The number of the first text of each part, and whose texts it has: every other part has names.
         self._firsts: list[int] = []
-        self._parts: list[tuple[list[Any], bool]] = []
+        self._parts: list[Sequence[_Owner]] = []
         self._known_places: dict[int, list[_Place]] = {}
         if isinstance(value, str):
             self.texts.append(value)
@@ -50,6 +48,18 @@ class DefinitionTexts:
             self._gather(cast("_Owner", value))
         self.together = self.part(0, len(self.texts))
         self.chars = len(self.together) - len(BETWEEN) * max(0, len(self.texts) - 1)
+
+    @property
+    def said(self) -> list[str]:
+        """What describes, for people and models."""
+        return [
+            told
+            for objects in self._parts[::2]
+            for one in cast("Sequence[dict[str, Any]]", objects)
+            if "description" in one or "title" in one
+            for key in ("title", "description")
+            if isinstance(told := one.get(key), str)
+        ]
 
     def part(self, first: int, stop: int) -> str:
         """These texts as one."""
@@ -74,10 +84,10 @@ class DefinitionTexts:
 
     def _places_of(self, at: int) -> list[_Place]:
         if (known := self._known_places.get(at)) is None:
-            owners, is_names = self._parts[at]
+            is_names = at % 2 == 0
             known = self._known_places[at] = [
                 (owner, key)
-                for owner in owners
+                for owner in self._parts[at]
                 for key, value in _items(owner)
                 if is_names or type(value) is str
             ]
@@ -86,37 +96,40 @@ class DefinitionTexts:
     def _around(self, at: int, inner: _Owner) -> _Place:
         """In what it is, of this level: it is in one place only."""
         return next(
-            (owner, key) for owner in self._parts[at][0] for key, value in _items(owner) if value is inner
+            (owner, key) for owner in self._parts[at] for key, value in _items(owner) if value is inner
         )
 
     def _gather(self, value: _Owner) -> None:
-        level: list[Any] = [value]
+        objects: list[dict[str, Any]] = []
+        lists: list[list[Any]] = []
+        owners: list[_Owner] = [value]
+        if isinstance(value, dict):
+            objects.append(value)
+        texts = self.texts
         for _ in range(_MAX_DEPTH):
-            objects: list[dict[str, Any]] = [one for one in level if type(one) is dict]
-            self._begin(objects, is_names=True)
-            self.texts.extend(chain.from_iterable(objects))
-            self.members += len(self.texts) - self._firsts[-1]
-            self.said += [
-                told
-                for one in objects
-                if "description" in one or "title" in one
-                for key in ("title", "description")
-                if isinstance(told := one.get(key), str)
-            ]
-            # Objects first, as in the part that says where their strings are.
-            lists: list[list[Any]] = [one for one in level if type(one) is list]
-            self._begin([*objects, *lists], is_names=False)
-            members = chain.from_iterable(one.values() for one in objects)
-            values: list[Any] = [*members, *chain.from_iterable(lists)]
-            self.texts.extend([one for one in values if type(one) is str])
-            level = [one for one in values if one and (type(one) is dict or type(one) is list)]
-            if not level:
+            self._begin(objects)
+            texts.extend(chain.from_iterable(objects))
+            self.members += len(texts) - self._firsts[-1]
+            self._begin(owners)
+            objects, lists = [], []
+            # One loop: most levels are short, and each comprehension is a call.
+            for owner in owners:
+                for one in owner if isinstance(owner, list) else owner.values():
+                    kind = type(one)  # pyright: ignore[reportUnknownVariableType]
+                    if kind is str:
+                        texts.append(one)
+                    elif kind is dict and one:
+                        objects.append(one)
+                    elif kind is list and one:
+                        lists.append(one)
+            if not objects and not lists:
                 return
+            owners = [*objects, *lists]  # as their strings are in the part that says where they are
         raise TooDeepError
 
-    def _begin(self, owners: list[Any], *, is_names: bool) -> None:
+    def _begin(self, owners: Sequence[_Owner]) -> None:
         self._firsts.append(len(self.texts))
-        self._parts.append((owners, is_names))
+        self._parts.append(owners)
 
 
 def _items(owner: _Owner) -> Iterable[tuple[str | int, Any]]:

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import accumulate, repeat
 
 from callgate.trust.gap_rules import GapRule, GapRules
-from callgate.trust.re2_rules import Hit, Rule
+from callgate.trust.re2_rules import Hit, Rule, alternatives
 
 _HEX = r"(?:0x)?(?:[0-9a-fA-F]{2}[ :,]?){12,}"
 _ESCAPED = r"(?:(?:\\x|%|\\u00|&#x|0x)[0-9a-fA-F]{2}[;, ]{0,2}){8,}"  # `_MIN_ESCAPES` of them
@@ -48,9 +48,12 @@ _COMMAND = (
     r"sudo|"
     r"\.ssh|id_rsa|/etc/passwd|\.env\b|\.aws)"
 )
+# For whoever looks for it and for more in one pass.
+RUNS_ENCODED_BEGINNING = alternatives(*(first for first, _ in _RUNS_ENCODED))
 # Letters as their codes in decimal; any other number, and anything else, ends a piece.
 _CODE_OF = {b"%d" % code: code for code in range(30, 127)}
-_CODES = r"[0-9][0-9 ,;]{34,}"  # at least `_MIN_CODES`
+_CODES = r"[0-9 ,;]{35,}"  # at least `_MIN_CODES`, and signs before them
+_MIN_CODES_CHARS = 35
 _MIN_CODES = 12
 _BLANKS = bytes(0x20 if code in b",;" else code for code in range(256))
 _PRINTED = bytes(range(32, 127)) + b"\r\n\t"
@@ -132,8 +135,12 @@ def _pieces(pattern: str, text: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _code_pieces(text: bytes) -> Iterator[tuple[bytes, int]]:
-    for run, start in _pieces(_CODES, text):
-        numbers = run.translate(_BLANKS).split()
+    for run, at in _pieces(_CODES, text):
+        codes = run.translate(_BLANKS).lstrip()
+        start = at + len(run) - len(codes)
+        if len(codes) < _MIN_CODES_CHARS:
+            continue
+        numbers = codes.split()
         for piece in bytes(map(_CODE_OF.get, numbers, repeat(0))).split(b"\0"):
             if len(piece) >= _MIN_CODES:
                 yield piece, start

@@ -6,10 +6,9 @@ Rules
    their sound where they do not. Rules in these languages are folded in the same way.
 2. Letters of other scripts stay. Marks on letters go, and so does what is not seen; tag characters become
    the ASCII they stand for.
-3. Each character is looked at once and remembered: a text takes time in proportion to its length.
+3. What each character folds to is known from a table: a text takes time in proportion to its length.
 """
 
-import re
 import unicodedata
 
 from callgate.trust.definition_texts import SEPARATOR
@@ -29,17 +28,7 @@ _KEPT_CATEGORIES = ("Lo", "Lm")
 # What is between two strings of a definition is kept too.
 _KEPT_SIGNS = f"\n\t\r{SEPARATOR}"
 _UNSEEN_CATEGORIES = ("Cf", "Mn", "Me", "Cc", "Cs", "Co", "Cn")
-# A server may send every character there is; what is known is forgotten then.
-_MAX_KNOWN = 50_000
 _MAX_EXPANDED = 4
-
-
-class _Fold(dict[int, str]):
-    def __missing__(self, code: int) -> str:
-        if len(self) > _MAX_KNOWN:
-            self.clear()
-        self[code] = folded = _folded(chr(code))
-        return folded
 
 
 def _folded(char: str) -> str:
@@ -65,79 +54,79 @@ def _folded(char: str) -> str:
     return lower if unicodedata.category(char) in _KEPT_CATEGORIES else " "
 
 
-_FOLD = _Fold()
-# Letters that fold to themselves, for the most part of the scripts that are in use: Hebrew, Arabic,
-# Devanagari, Thai, kana, CJK, Hangul.
-_KEPT = (
-    r"\u05d0-\u05ea\u0620-\u063f\u0641-\u064a\u0904-\u0939\u0e01-\u0e30"
-    r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
-)
-_TO_FOLD = re.compile(rf"[^{_KEPT_SIGNS} -~{_KEPT}]")
+_ASCII = bytes(range(128))
 _ASCII_LOWER = bytes(range(256)).lower()
-_ASCII_UNSEEN = bytes(code for code in range(128) if not _FOLD[code])
-_MAX_REPLACED = 36
-# After so many it is counted how many different ones there are in the next characters.
-_REPLACED_BEFORE_LOOK = 12
-_LOOKED_AT = 256
-_MAX_DIFFERENT = 40
-# By how many bytes it is longer than its characters: what makes it so is looked at one by one.
-_CHARS_OF_A_RARE_BYTE = 16
+_ASCII_UNSEEN = bytes(code for code in _ASCII if not _folded(chr(code)))
+# The first byte of each other character as a mark, without the rest of it.
+_MARK = b"\xff"
+_MARKED = _ASCII_LOWER[:0xC0] + _MARK * 0x40
+_UNMARKED = _ASCII_UNSEEN + bytes(range(0x80, 0xC0))
+# To put in one at its mark takes as long as to look at so many places.
+_CHARS_OF_A_MARK = 7
 # All other planes have no characters, or private ones: they fold to nothing.
 _USED_PLANES = (1, 2, 3, 14)
 
 
 class _Table:
-    """What each character folds to, for a text of very many different ones: twice as fast as a look into the
-    memory of single ones, and no text makes it forget. Its parts are made when they are met first."""
+    """What each character folds to. Its parts are made when they are met first."""
 
     def __init__(self) -> None:
-        self._folded: list[int | str | None] = [None] * 0x10000
+        self._folded: list[int | str | None] = [None] * 0x10000  # as `str.translate` is fastest with
+        self._written = [b""] * 0x10000
         self._blocks = b""  # of 256 characters each, of the first plane
         self._planes = b"\0"
 
     def fold(self, text: str) -> str:
+        self._know(text)
+        return text.translate(self._folded)
+
+    def each(self, text: str) -> list[bytes]:
+        """Of each character, as UTF-8."""
+        self._know(text)
+        return [self._written[code] for code in map(ord, text)]
+
+    def _know(self, text: str) -> None:
         codes = text.encode("utf-32-le", errors="surrogatepass")
         for block in set(codes[1::4].translate(None, self._blocks)):
             self._make(block << 8, 0x100)
             self._blocks += bytes([block])
         for plane in set(codes[2::4].translate(None, self._planes)):
-            self._folded += [None] * (((plane + 1) << 16) - len(self._folded))
+            chars = (plane + 1) << 16
+            self._folded += [None] * (chars - len(self._folded))
+            self._written += [b""] * (chars - len(self._written))
             if plane in _USED_PLANES:
                 self._make(plane << 16, 0x10000)
             self._planes += bytes([plane])
-        return text.translate(self._folded)
 
     def _make(self, first: int, count: int) -> None:
         for code in range(first, first + count):
             folded = _folded(chr(code))
             self._folded[code] = ord(folded) if len(folded) == 1 else folded or None
+            self._written[code] = folded.encode()
 
 
 _TABLE = _Table()
 
 
 def fold(text: str) -> str:
-    """One `replace` for each character there is: several times faster than a look at each place.
+    return folded_bytes(text).decode()
 
-    Where they are rare they are found instead, and a text with very many different ones is looked through at
-    each place.
-    """
+
+def folded_bytes(text: str) -> bytes:
+    """As UTF-8. Where most of a text is ASCII, the rest is put in at its places."""
     if text.isascii():
-        return text.encode().translate(_ASCII_LOWER, _ASCII_UNSEEN).decode()
-    at = 0
-    for number in range(_MAX_REPLACED):
-        if number == _REPLACED_BEFORE_LOOK:
-            more_bytes = len(text.encode(errors="surrogatepass")) - len(text)
-            if more_bytes * _CHARS_OF_A_RARE_BYTE < len(text):
-                return _TO_FOLD.sub(lambda found: _FOLD[ord(found[0])], text).lower()
-            ahead = {char for char in text[at : at + _LOOKED_AT] if not char.isascii()}
-            if len(ahead) > _MAX_DIFFERENT:
-                break
-        if (found := _TO_FOLD.search(text, at)) is None:
-            return text.lower()
-        at = found.start()
-        folded = _FOLD[ord(found[0])]
-        if not folded.isascii():
-            break
-        text = text.replace(found[0], folded)
-    return text[:at].lower() + _TABLE.fold(text[at:])
+        return text.encode().translate(_ASCII_LOWER, _ASCII_UNSEEN)
+    try:
+        written = text.encode()
+    except UnicodeEncodeError:  # half surrogates: each is three bytes that are no character
+        text = text.encode(errors="surrogatepass").decode(errors="replace")
+        written = text.encode()
+    # Each of the rest has one to three bytes more.
+    if (len(written) - len(text)) * _CHARS_OF_A_MARK < len(text) * 3:
+        others = written.translate(None, _ASCII).decode()
+        if len(others) * _CHARS_OF_A_MARK < len(text):
+            pieces = written.translate(_MARKED, _UNMARKED).split(_MARK)
+            joined = [b""] * (len(pieces) + len(others))
+            joined[::2], joined[1::2] = pieces, _TABLE.each(others)
+            return b"".join(joined)
+    return _TABLE.fold(text).encode()

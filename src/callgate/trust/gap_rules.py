@@ -13,7 +13,7 @@ Rules
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from callgate.trust.re2_rules import GAPS, Hit, Rule, any_of, hit_of, phrase
+from callgate.trust.re2_rules import GAPS, Hit, Rule, alternatives, any_of, hit_of, phrase
 
 # What a rule may span, and so how far it is tried.
 _MAX_RULE_BYTES = 1_000
@@ -63,18 +63,20 @@ class GapRule(NamedTuple):
 class _Near:
     """Whether what a rule is about is near a place. The places that are asked for come one after another."""
 
-    def __init__(self, about: Rule, text: bytes) -> None:
+    def __init__(self, about: Rule, text: bytes, *, is_there: bool) -> None:
         self._about, self._text = about, text
-        self._next = -1
-        self.is_over = False
+        self._next = -1 if is_there else len(text) + _MAX_RULE_BYTES
+        self.is_over = not is_there
 
     def is_at(self, start: int) -> bool:
-        first = max(0, start - _BEFORE_BYTES)
+        first, stop = max(0, start - _BEFORE_BYTES), start + _MAX_RULE_BYTES
         if self._next < first:
-            place = self._about.span(self._text, first)
+            # One behind the place serves the next places too.
+            if (place := self._about.span(self._text, start)) is None or place[0] >= stop:
+                place = self._about.span(self._text, first)
             self.is_over = place is None
             self._next = len(self._text) + _MAX_RULE_BYTES if place is None else place[0]
-        return self._next < start + _MAX_RULE_BYTES
+        return self._next < stop
 
 
 class _Group(NamedTuple):
@@ -85,12 +87,20 @@ class _Group(NamedTuple):
     whole: Rule
 
 
+class _Begun(NamedTuple):
+    """What first words tell: how many steps they take, and whose they are."""
+
+    steps: int
+    groups: tuple[_Group, ...]
+
+
 class GapRules:
-    def __init__(self, *groups: Collection[GapRule], about: Mapping[str, Rule] | None = None) -> None:
+    def __init__(self, *groups: Collection[GapRule], about: Mapping[str, str] | None = None) -> None:
         """`groups`: each of one kind. Those that begin with the same words belong together, as far as they
-        have few states; `about`: of a kind, what its rules speak of."""
+        have few states; `about`: of a kind, a pattern of what its rules speak of."""
         self._firsts: dict[frozenset[str], Rule] = {}
         self._rules = [rule for group in groups for rule in group]
+        self.firsts = alternatives(*dict.fromkeys(rule.first for rule in self._rules))
         self._groups = [
             _Group(
                 next(iter(group)).kind,
@@ -99,36 +109,40 @@ class GapRules:
             )
             for group in groups
         ]
-        self._kinds = frozenset(group.kind for group in self._groups)
-        self._about = about or {}
-        self._known: dict[bytes, tuple[_Group, ...]] = {}
+        self.kinds = frozenset(group.kind for group in self._groups)
+        self._about = {kind: Rule(pattern) for kind, pattern in (about or {}).items()}
+        self._known: dict[bytes, _Begun] = {}
 
-    def found(self, text: bytes, steps: Steps) -> Iterator[tuple[str, Hit]]:
-        """The first of each kind. Raises TooManyPlacesError."""
-        pending, at = self._kinds, 0
-        near = {kind: _Near(rule, text) for kind, rule in self._about.items()}
-        while pending and (span := self._first_of(pending).span(text, at)) is not None:
+    def found(self, text: bytes, steps: Steps, has: Collection[str] = ()) -> Iterator[tuple[str, Hit]]:
+        """The first of each kind. `has`: the kinds that it speaks of. Raises TooManyPlacesError."""
+        pending, at = self.kinds, 0
+        near = {kind: _Near(rule, text, is_there=kind in has) for kind, rule in self._about.items()}
+        first = self._first_of(pending)
+        while (span := first.span(text, at)) is not None:
             start, stop = span
-            steps.take(_steps_of(text[start:stop]) if len(self._groups) > 1 else 1)
+            at = start + 1
             # Shorter first words that begin here are inside of the longest, so its text tells the rules. A
             # word ends by what is behind it.
-            groups = self._known.get(text[start : stop + 1])
-            if groups is None:
-                groups = self._learn(text, start, stop)
-            for kind, _, whole in groups:
+            begun = self._known.get(text[start : stop + 1])
+            if begun is None:
+                begun = self._learn(text, start, stop)
+            steps.take(begun.steps)
+            for kind, _, whole in begun.groups:
                 if kind not in pending:
                     continue
-                if kind in near and not near[kind].is_at(start):
-                    if near[kind].is_over:
-                        pending -= {kind}
-                    continue
-                steps.take(1)
-                end = whole.end_at(text, start, min(len(text), start + _MAX_RULE_BYTES))
-                if end is not None:
-                    pending -= {kind}
+                if kind not in near or near[kind].is_at(start):
+                    steps.take(1)
+                    end = whole.end_at(text, start, min(len(text), start + _MAX_RULE_BYTES))
+                    if end is None:
+                        continue
                     steps.found_one()
                     yield kind, hit_of(text, start, end)
-            at = start + 1
+                elif not near[kind].is_over:
+                    continue
+                pending -= {kind}
+                if not pending:
+                    return
+                first = self._first_of(pending)
 
     def first_found(self, text: bytes) -> Hit | None:
         """Raises TooManyPlacesError."""
@@ -141,12 +155,13 @@ class GapRules:
             known = self._firsts[kinds] = any_of(*firsts, is_longest=True)
         return known
 
-    def _learn(self, text: bytes, start: int, stop: int) -> tuple[_Group, ...]:
+    def _learn(self, text: bytes, start: int, stop: int) -> _Begun:
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
         groups = tuple(one for one in self._groups if one.first.end_at(text, start, stop) is not None)
-        self._known[text[start : stop + 1]] = groups
-        return groups
+        begun = _Begun(_steps_of(text[start:stop]) if len(self._groups) > 1 else 1, groups)
+        self._known[text[start : stop + 1]] = begun
+        return begun
 
 
 def _steps_of(first: bytes) -> int:

@@ -3,7 +3,7 @@
 It is a finding where it gives an order, and a weak one is enough: nobody hides what is meant for people.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import islice
 
@@ -12,23 +12,24 @@ from callgate.trust.fold_text import fold
 from callgate.trust.gap_rules import GapRule, GapRules
 from callgate.trust.re2_rules import Hit, Rule
 
-# What each needs, how it is found inside of one string, and more than any honest definition has.
-_HIDDEN = (
-    (b"<!--", 24, r"<!--[^\x1e]+?-->"),
-    (b"\n", 24, r"(?:\n[ \t\r]*){30,}[^\s\x1e][^\x1e]*"),
-    (b" " * 16, 24, r" [ \t]{199,}[^\s\x1e][^\x1e]*"),
-    (b"\t", 24, r"\t[ \t]{199,}[^\s\x1e][^\x1e]*"),
-    (
-        b"<",
-        8,
+# How each begins, how it is found inside of one string, and more than any honest definition has.
+_HIDDEN = {
+    "comment": (r"<!--", r"<!--[^\x1e]+?-->", 24),
+    "below": (r"(?:\n[ \t\r]*){30}", r"(?:\n[ \t\r]*){30,}[^\s\x1e][^\x1e]*", 24),
+    "to_the_right": (r"[ \t]{200}", r"[ \t]{200,}[^\s\x1e][^\x1e]*", 24),
+    "element": (
+        r"(?i)<(?:span|div|p|font)",
         (
             r"(?i)<(?:span|div|p|font)[^>\x1e]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
             r"opacity:\s*0|"
             r"color:\s*(?:white|#fff|transparent))[^>\x1e]*>[^\x1e][^<\x1e]*"
         ),
+        8,
     ),
-    (b"]:", 24, r"\[(?://|comment)\]:\s*#\s*[\"(][^\x1e]+?[\")]"),
-)
+    "markdown": (r"\[(?://|comment)\]:", r"\[(?://|comment)\]:\s*#\s*[\"(][^\x1e]+?[\")]", 24),
+}
+# For whoever looks for them and for more in one pass.
+BEGINNINGS = {name: begins for name, (begins, _, _) in _HIDDEN.items()}
 # Two words, the second not far behind the first.
 _WEAK_ORDERS = (
     (
@@ -53,8 +54,8 @@ _WEAK_ORDERS = (
 
 
 @cache
-def _places() -> tuple[tuple[bytes, int, Rule], ...]:
-    return tuple((sign, most, Rule(pattern)) for sign, most, pattern in _HIDDEN)
+def _rule(name: str) -> Rule:
+    return Rule(_HIDDEN[name][1])
 
 
 @cache
@@ -67,12 +68,12 @@ def weak_order_in(folded: bytes) -> Hit | None:
     return _weak_orders().first_found(folded)
 
 
-def hidden_orders(written: bytes) -> Iterator[Hit]:
-    for sign, most, rule in _places():
-        # Far cheaper than the rule; one byte is looked for faster than several.
-        if sign[:1] not in written or sign not in written:
+def hidden_orders(written: bytes, begun: Collection[str]) -> Iterator[Hit]:
+    """`begun`: which of `BEGINNINGS` it has."""
+    for name, (_, _, most) in _HIDDEN.items():
+        if name not in begun:
             continue
-        places = list(islice(rule.spans(written), most + 1))
+        places = list(islice(_rule(name).spans(written), most + 1))
         if not places:
             continue
         if len(places) > most:

@@ -57,12 +57,12 @@ class Rule:
 
     def span(self, text: bytes, start: int = 0, stop: int | None = None) -> Span | None:
         """Of what it finds first in this part of the text."""
-        (found, *_) = self._match(_ANYWHERE, text, start, len(text) if stop is None else stop)
+        found = self._match(_ANYWHERE, text, start, len(text) if stop is None else stop)[0]
         return None if found == _NOWHERE else found
 
     def end_at(self, text: bytes, start: int, stop: int) -> int | None:
         """Where it ends, if it begins exactly there. Nothing is read from `stop` on."""
-        (found, *_) = self._match(_EXACTLY_THERE, text, start, stop)
+        found = self._match(_EXACTLY_THERE, text, start, stop)[0]
         return None if found == _NOWHERE else found[1]
 
     def found(self, text: bytes) -> Hit | None:
@@ -81,6 +81,24 @@ class Rule:
         while (found := self.span(text, at)) is not None:
             yield found
             at = found[1]
+
+
+class RuleSet:
+    """Which of several patterns are in a text. One pass shows it, and takes no longer than that of one
+    pattern: most texts have few of them, and only these are looked for then."""
+
+    def __init__(self, **patterns: str) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        self._names = list(patterns)
+        self._set: Any = re2.Set.SearchSet(options)
+        for pattern in patterns.values():
+            self._set.Add(pattern.encode())
+        self._set.Compile()
+
+    def found_in(self, text: bytes) -> frozenset[str]:
+        numbers: list[int] = self._set.Match(text) or []
+        return frozenset([self._names[number] for number in numbers])
 
 
 def hit_of(text: bytes, start: int, stop: int) -> Hit:
@@ -110,5 +128,9 @@ def phrase(words: str) -> str:
     return "".join(made)
 
 
+def alternatives(*patterns: str) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in patterns)
+
+
 def any_of(*patterns: str, is_longest: bool = False) -> Rule:
-    return Rule("|".join(f"(?:{pattern})" for pattern in patterns), is_longest=is_longest)
+    return Rule(alternatives(*patterns), is_longest=is_longest)

@@ -21,13 +21,19 @@ from callgate.model.trust import Flaw
 from callgate.model.wording import clip
 from callgate.trust.canonical import ReadDefinition, UnreadableError, read_definition
 from callgate.trust.definition_texts import BETWEEN, SEPARATOR, DefinitionTexts, number_of
-from callgate.trust.encoded import TooManyPiecesError, command_in, decoded_pieces, runs_encoded
-from callgate.trust.fold_text import fold
+from callgate.trust.encoded import (
+    RUNS_ENCODED_BEGINNING,
+    TooManyPiecesError,
+    command_in,
+    decoded_pieces,
+    runs_encoded,
+)
+from callgate.trust.fold_text import fold, folded_bytes
 from callgate.trust.gap_rules import TooManyPlacesError
-from callgate.trust.hidden_text import hidden_orders, weak_order_in
-from callgate.trust.orders import orders_in, without_citations
-from callgate.trust.re2_rules import Hit, Rule, any_of
-from callgate.trust.unseen import mixed_word, unseen_in
+from callgate.trust.hidden_text import BEGINNINGS, hidden_orders, weak_order_in
+from callgate.trust.orders import FoldedText, without_citations
+from callgate.trust.re2_rules import Hit, Rule, RuleSet
+from callgate.trust.unseen import KINDS, MIXED, mixed_word, unseen_in
 
 # Of all strings of one definition. The longest that we met has 20,000.
 MAX_TEXT_CHARS = 64 * 1024
@@ -67,19 +73,6 @@ def _flaw(kind: str, where: str, excerpt: str) -> Flaw:
     return Flaw(kind, WORDS[kind], kind in HOLDING, where, excerpt)
 
 
-_IMPERATIVE = (
-    (
-        r"\b(?:you|assistant|the model|llm|the agent|ai) (?:must|should|have to|need to|are required to|will "
-        r"always)\b"
-    ),
-    r"\b(?:always|never) (?:call|use|invoke|run|pass|include|send|read)\b",
-    r"\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before|after|whenever|every)\b",
-    r"\bbefore (?:using|calling|any|all) (?:any |all )?other tools?\b",
-    (
-        r"\bwithout (?:notifying|informing|asking|alerting) the user\b|\bdo not (?:notify|ask|inform) the "
-        r"user\b"
-    ),
-)
 _LOUD = (
     r"\b(?:IMPORTANT|CRITICAL|MANDATORY|WARNING|ATTENTION|MUST|NEVER|ALWAYS)\b|<(?i:important|system|"
     r"instructions?|critical)>|<\|im_start\|>|\[/?INST\]"
@@ -88,15 +81,21 @@ _LOUD = (
 # Many SDKs write `$schema` into every tool, which says which JSON Schema it is. Nobody is led there.
 _SCHEMA_SITE, _NO_ADDRESS = b"://json-schema.org/", b":  json-schema.org/"
 
+_SHOWN = {
+    "loud": _LOUD,
+    "address": r"(?i)\bhttps?://[^\s\"'<>)]{3,200}",
+    "command": r"(?i)\bcurl [^\n]*\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b",
+}
+
 
 @cache
-def _rules() -> dict[str, Rule]:
-    return {
-        "imperative": any_of(*_IMPERATIVE),
-        "loud": Rule(_LOUD),
-        "address": Rule(r"(?i)\bhttps?://[^\s\"'<>)]{3,200}"),
-        "command": Rule(r"(?i)\bcurl [^\n]*\|\s*(?:sudo )?(?:ba)?sh\b|\brm -rf /|\bchmod 777\b"),
-    }
+def _shown(kind: str) -> Rule:
+    return Rule(_SHOWN[kind])
+
+
+@cache
+def _any_in_written() -> RuleSet:
+    return RuleSet(**_SHOWN, **KINDS, **BEGINNINGS, mixed=MIXED, runs_encoded=RUNS_ENCODED_BEGINNING)
 
 
 def scan(definition: bytes, own_names: frozenset[str] = frozenset()) -> tuple[Flaw, ...]:
@@ -132,9 +131,9 @@ def scan_read(read: ReadDefinition, lowered_names: frozenset[str] = frozenset())
         for first, together in _groups(texts):
             for kind, excerpt, number in _look(together, lowered_names):
                 add(kind, excerpt, texts.where(first + number))
-        if len(texts.said) > 1 and not found.keys() & HOLDING:  # orders that are cut into pieces
-            said = BETWEEN.join(texts.said).encode(errors="surrogatepass")
-            for kind, hit in _orders(said, lowered_names, fold=_read_on)[1]:
+        # Orders that are cut into pieces.
+        if not found.keys() & HOLDING and len(said := texts.said) > 1:
+            for kind, hit in _orders(BETWEEN.join(said), lowered_names, fold=_read_on)[1]:
                 add(kind, hit.words, "")
     except TooManyPlacesError as problem:
         add("unreadable", problem.words, "")
@@ -157,46 +156,53 @@ def _groups(texts: DefinitionTexts) -> Iterator[tuple[int, str]]:
 
 def _look(text: str, own_names: Collection[str]) -> Iterator[tuple[str, str, int]]:
     """The kind of each finding, its words, and the number of the string."""
-    yield from unseen_in(text)
-    written = text.encode(errors="surrogatepass")
-    folded, orders = _orders(written, own_names)
+    written, has = _in_written(text)
+    yield from unseen_in(text, written, has)
+    folded, orders = _orders(text, own_names)
     for kind, hit in orders:
-        yield kind, hit.words, number_of(folded, hit.start)
+        yield kind, hit.words, number_of(folded.text, hit.start)
     if _is_unread(orders):
         return
-    rules = _rules()
-    in_written = [("encoded", _encoded(written, own_names)), ("hidden", next(hidden_orders(written), None))]
-    in_written += [("mixed", mixed_word(text)), ("loud", rules["loud"].found(written))]
-    if b"://" in written:
-        in_written.append(("address", rules["address"].found(written.replace(_SCHEMA_SITE, _NO_ADDRESS))))
-    if any(word in folded for word in (b"curl", b"rm -rf", b"chmod")):
-        in_written.append(("command", rules["command"].found(written)))
+    in_written = [
+        ("encoded", _encoded(written, own_names, has)),
+        ("hidden", next(hidden_orders(written, has), None)),
+        ("mixed", mixed_word(text) if "mixed" in has else None),
+    ]
+    if "command" in has and not any(word in folded.text for word in (b"curl", b"rm -rf", b"chmod")):
+        has -= {"command"}  # it was cited
+    without_site = written.replace(_SCHEMA_SITE, _NO_ADDRESS) if "address" in has else written
+    in_written += [(kind, _shown(kind).found(without_site)) for kind in _SHOWN if kind in has]
     for kind, hit in in_written:
         if hit is not None:
             yield kind, hit.words, number_of(written, hit.start)
-    if (hit := rules["imperative"].found(folded)) is not None:
-        yield "imperative", hit.words, number_of(folded, hit.start)
+    if (hit := folded.imperative()) is not None:
+        yield "imperative", hit.words, number_of(folded.text, hit.start)
 
 
-def _folded(written: bytes) -> bytes:
-    return fold(written.decode(errors="replace")).encode()
+def _in_written(text: str) -> tuple[bytes, frozenset[str]]:
+    """As UTF-8, and what it may have of all that is looked for in a text as it was written."""
+    try:
+        written, more = text.encode(), ()
+    except UnicodeEncodeError:  # half a surrogate counts as a letter of a word
+        written, more = text.encode(errors="surrogatepass"), ("mixed",)
+    return written, _any_in_written().found_in(written).union(more)
 
 
-def _read_on(written: bytes) -> bytes:
+def _read_on(text: str) -> bytes:
     """Over the ends of strings."""
-    return _folded(written.replace(BETWEEN.encode(), b" ").replace(SEPARATOR.encode(), b" "))
+    return folded_bytes(text.replace(BETWEEN, " ").replace(SEPARATOR, " "))
 
 
 def _orders(
-    written: bytes, own_names: Collection[str], fold: Callable[[bytes], bytes] = _folded
-) -> tuple[bytes, list[tuple[str, Hit]]]:
+    text: str, own_names: Collection[str], fold: Callable[[str], bytes] = folded_bytes
+) -> tuple[FoldedText, list[tuple[str, Hit]]]:
     """And the folded text they are in. What is cited is taken out of it only where an order is."""
-    folded = fold(written)
-    orders = list(orders_in(folded, own_names))
+    folded = FoldedText(fold(text))
+    orders = list(folded.orders(own_names))
     has_order = bool(orders) and orders[0][0] != "unreadable"
-    if has_order and (uncited := without_citations(written)) != written:
-        folded = fold(uncited)
-        orders = list(orders_in(folded, own_names))
+    if has_order and (uncited := without_citations(text)) != text:
+        folded = FoldedText(fold(uncited))
+        orders = list(folded.orders(own_names))
     return folded, orders
 
 
@@ -205,8 +211,8 @@ def _is_unread(orders: list[tuple[str, Hit]]) -> bool:
     return bool(orders) and orders[-1][0] == "unreadable"
 
 
-def _encoded(written: bytes, own_names: Collection[str]) -> Hit | None:
-    if (found := runs_encoded(written)) is not None:
+def _encoded(written: bytes, own_names: Collection[str], has: Collection[str]) -> Hit | None:
+    if "runs_encoded" in has and (found := runs_encoded(written)) is not None:
         return found
     try:
         pieces = decoded_pieces(written)
@@ -217,6 +223,6 @@ def _encoded(written: bytes, own_names: Collection[str]) -> Hit | None:
     # Orders may go on from piece to piece.
     plain = (piece.replace(SEPARATOR, " ") for piece, _ in pieces)
     folded = fold(f" \n. {SEPARATOR}".join(plain)).replace(SEPARATOR, _CROSSED).encode()
-    orders = (hit for _, hit in orders_in(folded, own_names))
+    orders = (hit for _, hit in FoldedText(folded).orders(own_names))
     hit = command_in(folded) or next(orders, None) or weak_order_in(folded)
     return None if hit is None else Hit(hit.words, pieces[folded.count(_CROSSED.encode(), 0, hit.start)][1])
