@@ -92,7 +92,7 @@ def test_the_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
     config = Config.read({"record": {"store": "postgres://me@a/b"}})
     (problem,) = setup_problems.setup_problems(config)
-    assert problem.hint == "pip install 'callgate[postgres]'"
+    assert problem.hint == "pip install '.[postgres]' in the folder with the sources"
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_the_extra_for_an_archive_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
     config = Config.read({"record": {"archive": "/var/archive"}})
     (problem,) = setup_problems.setup_problems(config)
-    assert problem.hint == "pip install 'callgate[archive]'"
+    assert problem.hint == "pip install '.[archive]' in the folder with the sources"

@@ -95,7 +95,7 @@ def test_without_key_extra_and_database_store_all_of_it_is_told_at_once(
     text = '[record]\nstore = "duckdb"\n[replicas]\ndatabase = "postgres://me:hidden@db/x"\nadvertize = "a"\n'
     found = problems(tmp_path, text)
     assert set(found) == {"replicas", "replicas.advertize", "server.state_key", "record.store"}
-    assert "pip install 'callgate[postgres]'" in found["replicas"]
+    assert "pip install '.[postgres]'" in found["replicas"]
     assert "advertise" in found["replicas.advertize"]  # did you mean
     assert "hidden" not in str(found)
 
@@ -106,7 +106,7 @@ def test_the_missing_extra_is_named_for_a_record_in_postgresql(
     config = load(tmp_path, '[record]\nstore = "postgres://me@db/x"\n').config
     monkeypatch.setattr(setup_problems, "find_spec", find_nothing)
     found = {problem.key_path: problem.hint for problem in setup_problems.setup_problems(config)}
-    assert found == {"record.store": "pip install 'callgate[postgres]'"}
+    assert found == {"record.store": "pip install '.[postgres]' in the folder with the sources"}
 
 
 def find_nothing(name: str) -> None:

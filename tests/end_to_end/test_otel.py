@@ -273,7 +273,7 @@ async def test_without_the_extra_the_configuration_says_what_to_install(tmp_path
     for command in (["config", "check"], ["serve", "--port", "0"]):
         found = await run_callgate(tmp_path, *command, cwd=tmp_path, PYTHONPATH=str(hidden.parent))
         assert found.exit_code == 3
-        assert "pip install 'callgate[otel]'" in found.stdout + found.stderr
+        assert "pip install '.[otel]'" in found.stdout + found.stderr
 
 
 async def test_a_call_that_waits_for_its_client_goes_on_in_the_trace_of_the_retry(

@@ -122,7 +122,9 @@ async def running_team(
         )  # fmt: skip
     assert process.stdout is not None
     line = await process.stdout.readline()
-    assert line, (folder / "stderr").read_text()
+    if line in (b"", b"{\n"):  # it did not start, and may say why
+        why = line + await process.stdout.read()
+        raise AssertionError(why.decode() + (folder / "stderr").read_text())
     announced = json.loads(line)
     assert announced["workers"] == workers
     team = Team(folder, process, announced["url"])

@@ -89,7 +89,7 @@ def test_a_file_needs_no_tunnel(problems_of: ProblemsOf) -> None:
 @pytest.mark.parametrize(
     ("text", "package", "extra"),
     [
-        (f'{SOURCE}[sources.ssh]\nhost = "gate"\n', "asyncssh", "callgate[ssh]"),
+        (f'{SOURCE}[sources.ssh]\nhost = "gate"\n', "asyncssh", "ssh"),
     ],
 )
 def test_an_extra_that_is_missing_is_a_problem_of_the_configuration(
@@ -100,7 +100,7 @@ def test_an_extra_that_is_missing_is_a_problem_of_the_configuration(
     found = setup_problems.find_spec
     monkeypatch.setattr(setup_problems, "find_spec", lambda name: None if name == package else found(name))
     (problem,) = setup_problems.setup_problems(config)
-    assert f"pip install '{extra}'" in str(problem)
+    assert f"pip install '.[{extra}]'" in str(problem)
 
 
 def test_certificates_may_stand_beside_the_address(load_text: LoadText, tmp_path: Path) -> None:

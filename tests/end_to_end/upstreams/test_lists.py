@@ -15,6 +15,7 @@ import pytest
 from end_to_end.forked import start_forked
 from end_to_end.gateway_process import clean_environment, stdio_server
 from end_to_end.raw_clients import Answering
+from end_to_end.reload.changing import post
 from end_to_end.upstream_stage import Actor, Stage, announce, client_of, staged, text_of
 from mcp import Client
 from waiting import until
@@ -315,6 +316,24 @@ async def test_of_a_server_that_comes_back_only_the_list_is_told_that_changed(tm
         assert await count_until(heard, "notifications/prompts/list_changed") == [
             "notifications/prompts/list_changed"
         ]
+
+
+async def test_an_operators_word_on_one_server_is_no_news_of_lists_that_stay(tmp_path: Path) -> None:
+    """Resources are not pinned: whatever was accepted or blocked meanwhile, the same list is the same."""
+    async with listed_by_a_client(tmp_path) as (stage, one, client, heard):
+        url = f"http://127.0.0.1:{stage.port}/api/v1/trust/two/block"
+        await until(lambda: (stage.folder / "callgate.lock").exists())
+        await asyncio.to_thread(post, url, b'{"items": [{"kind": "tool", "name": "echo"}]}', {})
+        assert (await heard.next())["method"] == CHANGED
+        resources = len(one.heard("resources/list"))
+        await restart(stage, one)
+        await until(lambda: len(one.heard("resources/list")) > resources)
+        one.offer(tools=[*PLAIN, "new"], prompts=["greet"])
+        await restart(stage, one)
+        assert (await heard.next())["method"] == CHANGED
+        last = "notifications/prompts/list_changed"
+        assert text_of(await client.play("two__play", announce(last), FINE)) == "fine"
+        assert await count_until(heard, last) == [last]
 
 
 # ---- what is passed on

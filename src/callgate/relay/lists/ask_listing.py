@@ -62,16 +62,17 @@ async def ask_listing(ask: ListAsk) -> Listing:
     ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
     lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
     faces, era = ask.reading.faces, era_of(ask.hop.server_protocol)
+    is_kept = ask.reading.is_kept  # else no word of the operator's changes how it is read
     version = faces.version if faces is not None else ask.reading.faces_version
-    same = (one.part for one in ask.known if one.digest == digest and one.faces_version == version)
-    part = next(same, None)
+    alike = (one for one in ask.known if one.digest == digest)
+    part = next((one.part for one in alike if not is_kept or one.faces_version == version), None)
     if part is None:
         part = await read_part(replace(ask.reading, era=era), pages)
-        if ask.reading.is_kept:  # what callers see may be the same, whatever the server changed
+        if is_kept:  # what callers see may be the same, whatever the server changed
             part = next((one.part for one in ask.known if one.part == part), part)
     now = time.monotonic()
     is_public = all(page.is_public for page in pages)
-    kept = tuple(pages) if ask.reading.is_kept else ()
+    kept = tuple(pages) if is_kept else ()
     return Listing(part, digest, has_more, now, now + lives_s, ttl_ms or 0, is_public, kept, era, version)
 
 
