@@ -1,6 +1,7 @@
 """Workers that die, the one that has the store too, and how all of them end."""
 
 import asyncio
+import fcntl
 import itertools
 import json
 import os
@@ -126,6 +127,37 @@ async def test_workers_end_when_their_supervisor_is_killed_and_sessions_go_on_at
         assert counts == ["1", "2", "3", "4"]
         assert team.ask(COUNTED) == [["5", "1"]]
         await client.hang_up()
+
+
+async def test_a_start_waits_for_what_still_ends_of_a_supervisor_that_was_killed(tmp_path: Path) -> None:
+    files = tmp_path / "state" / "workers"
+    for folder in (files.parent, files):
+        folder.mkdir(mode=0o700)
+    lock = os.open(files / "supervisor.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def is_waited_for() -> bool:
+        return any(
+            is_open_there(link, files / "supervisor.lock") for link in Path("/proc").glob("[0-9]*/fd/*")
+        )
+
+    async def end() -> None:
+        await until(is_waited_for)
+        os.close(lock)
+
+    ending = asyncio.create_task(end())
+    async with running_team(tmp_path, workers=2) as team:
+        await ending
+        await team.until_whole(2)
+
+
+def is_open_there(descriptor: Path, file: Path) -> bool:
+    """In another process."""
+    if descriptor.parts[2] == str(os.getpid()):
+        return False
+    with suppress(OSError):
+        return os.readlink(descriptor) == str(file)
+    return False
 
 
 async def test_a_worker_that_stands_still_is_killed_and_started_again(tmp_path: Path) -> None:

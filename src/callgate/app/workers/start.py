@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -30,6 +31,9 @@ from callgate.this_process import keep_memory_private
 
 _FOLDER = "workers"
 _PREFIX = "callgate-"
+# Workers of a supervisor that was killed end by themselves, and hold its lock until then.
+_ENDING_S = 5.0
+_LOOK_S = 0.05
 
 
 def run_workers(loaded: Loaded, on_ready: Callable[[Serving], None]) -> int:
@@ -87,18 +91,23 @@ def _serve(loaded: Loaded, state: Path, files: Path, on_ready: Callable[[Serving
 
 
 def _only_one(files: Path) -> int:
-    """Raises SetupError when another supervisor is at work here."""
+    """Raises SetupError when another supervisor is at work here, and goes on to be."""
     fd = os.open(files / "supervisor.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as problem:
-        os.close(fd)
-        raise SetupError(
-            SETUP_STATE_FOLDER,
-            f"Another gateway starts or stops on the state folder {files.parent}",
-            hint="Wait until it has ended, or use --state-dir",
-        ) from problem
-    return fd
+    until = time.monotonic() + _ENDING_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            if time.monotonic() < until:
+                time.sleep(_LOOK_S)
+                continue
+            os.close(fd)
+            raise SetupError(
+                SETUP_STATE_FOLDER,
+                f"Another gateway starts or stops on the state folder {files.parent}",
+                hint="Wait until it has ended, or use --state-dir",
+            ) from problem
+        return fd
 
 
 def _open_sockets(loaded: Loaded, state: Path, http_socket: HttpSocket | None) -> WorkerSockets:
