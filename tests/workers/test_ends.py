@@ -156,7 +156,7 @@ def is_open_there(descriptor: Path, file: Path) -> bool:
     if descriptor.parts[2] == str(os.getpid()):
         return False
     with suppress(OSError):
-        return os.readlink(descriptor) == str(file)
+        return descriptor.readlink() == file
     return False
 
 
