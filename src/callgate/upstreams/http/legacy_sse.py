@@ -9,8 +9,9 @@ Rules
 """
 
 import asyncio
+from urllib.parse import urljoin
 
-from callgate.http_client.address import HttpAddress, post_head, request_line, resolve_address
+from callgate.http_client.address import HttpAddress, parse_address, post_head, request_line
 from callgate.http_client.client import HttpClient
 from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
@@ -107,7 +108,7 @@ class LegacySseTransport(HttpTransport, OneStream):
 
     def _take_endpoint(self, data: bytes) -> None:
         try:
-            endpoint = resolve_address(self._url, data.decode())
+            endpoint = parse_address(urljoin(self._url, data.decode()))
         except (SetupError, UnicodeDecodeError):
             self.failed(UpstreamError(UPSTREAM_FAILED, f"{self.shown} named an endpoint that is not a URL"))
             return
