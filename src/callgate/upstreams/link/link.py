@@ -134,7 +134,7 @@ class Link:
 
     async def retry(self) -> None:
         """End the back-off, if there is one. Returns when the attempt is over, well or not."""
-        if self._traffic.connection.retry_at() is not None:
+        if self._traffic.connection.retry_at is not None:
             self.attempted.clear()
             self._hurried.set()
         await self.attempted.wait()
@@ -174,7 +174,7 @@ class Link:
                 self._started_at = None
                 self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
                 self.attempted.set()
-            retry_at = self._traffic.connection.retry_at()
+            retry_at = self._traffic.connection.retry_at
             if retry_at is not None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurried.wait(), max(0.0, retry_at - self._loop.time()))

@@ -21,19 +21,14 @@ class Incoming:
 
     def read(self, frame: bytes, message: Message | Unreadable, about: int | None, now: float) -> list[Event]:
         """`message`: what was read of the frame."""
+        messages = [message]
         if isinstance(message, Unreadable) and frame.lstrip()[:1] == b"[":
-            return self._read_batch(frame, message, about, now)
-        return [self._read_one(message, about, now)]
-
-    def _read_batch(self, frame: bytes, unreadable: Unreadable, about: int | None, now: float) -> list[Event]:
-        """2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does."""
-        try:
-            messages = decode_batch(frame)
-        except CallerError as error:
-            return [self._read_one(Unreadable(None, error), about, now)]
-        if not messages:
-            return [self._read_one(unreadable, about, now)]
-        # A batch in a batch is no message, and comes out as garbage.
+            # 2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does. A batch
+            # in a batch is no message, and comes out as garbage.
+            try:
+                messages = decode_batch(frame) or messages
+            except CallerError as error:
+                messages = [Unreadable(None, error)]
         return [self._read_one(message, about, now) for message in messages]
 
     def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
