@@ -42,7 +42,6 @@ from callgate.wire.connection.events import (
     Send,
 )
 from callgate.wire.connection.incoming import Incoming
-from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import (
     DEFAULT_TIMEOUT_S,
     NO_TIMEOUT,
@@ -52,6 +51,7 @@ from callgate.wire.connection.request_table import (
 )
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import decode, encode_notification, encode_request
+from callgate.wire.params import put_our_token
 
 _MAX_SENDS = 3
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
@@ -158,7 +158,7 @@ class Connection:
         rpc_id = next(table.new_ids)
         client_token = None
         if params.find(b'"progressToken"') >= 0 or (_BACKSLASH in params and params.find(b"\\u") >= 0):
-            params, client_token = put_ours(params, rpc_id)
+            params, client_token = put_our_token(params, rpc_id)
         if method == "tools/call" and params:  # as `encode_request`
             frame = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (rpc_id, params)
         else:

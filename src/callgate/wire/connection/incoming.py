@@ -7,9 +7,9 @@ Must not know the state of the connection, nor send anything: events go out, and
 from callgate.model.errors import CallerError
 from callgate.wire.connection import events
 from callgate.wire.connection.events import Event
-from callgate.wire.connection.progress_token import restore_theirs, token_of
 from callgate.wire.connection.request_table import Pending, RequestTable
 from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode_batch
+from callgate.wire.params import peek, with_member
 
 _MAX_ID_DIGITS = 20  # a longer number is no id of ours, and Python refuses to read very long ones
 _NO_ID = 0  # ours begin with 1
@@ -53,13 +53,13 @@ class Incoming:
         return events.Answered(pending, response.result, response.error)
 
     def _progress(self, params: bytes, now: float) -> Event:
-        token = token_of(params)
+        token = bytes(peek(params).progressToken)
         rpc_id = own_id(token)
         pending = self._table.awaited(rpc_id)
         if pending is None or pending.client_token is None:
             return self._unmatched(token, rpc_id, now, params)
         self._table.extend(pending, now)
-        return events.Progressed(pending, restore_theirs(params, pending.client_token))
+        return events.Progressed(pending, with_member(params, "progressToken", pending.client_token))
 
     def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
         tombstone = self._table.tombstone(rpc_id, now)
