@@ -21,6 +21,7 @@ from callgate.upstreams.link.handshake import (
 )
 from callgate.upstreams.transport import Opened, Opener, Receiver
 from callgate.upstreams.unix_socket import UnixSocketTransport
+from callgate.wire.fault_of import read_fault
 from callgate.wire.json_rpc import Response, decode, encode_request
 from callgate.wire.revisions import MODERN_REVISIONS
 
@@ -138,6 +139,6 @@ async def _probe(settings: HttpSettings, client: HttpClient) -> tuple[Era, int]:
     if isinstance(message, Response):
         if message.result is not None and read_discover(message.result) is not None:
             return Era.MODERN, answer.status
-        if message.error is not None and is_modern_evidence(message.error):
+        if message.error is not None and is_modern_evidence(read_fault(message.error)):
             return Era.MODERN, answer.status
     return Era.LEGACY, answer.status
