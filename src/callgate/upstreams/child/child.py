@@ -25,8 +25,7 @@ from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import Hide, as_it_is
-from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 
 # Frames sent in one turn of the loop leave in one write. Measured, 100 small frames a turn through `cat` and

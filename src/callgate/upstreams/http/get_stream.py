@@ -55,7 +55,7 @@ class GetStream:
         self._has_heard = False
         self._cursor.start_again()
         payload = self._owner.get_payload(self._cursor.last_event_id)
-        self._attempt = StreamGet(self, payload)
+        self._attempt = StreamGet(self, payload, tells_why=self._about is not None)
         self._owner.pool.send(self._attempt)
 
     def open_later(self) -> None:
@@ -81,11 +81,6 @@ class GetStream:
             self._attempt.resume()
 
     # ---- what an attempt reports
-
-    @property
-    def tells_why(self) -> bool:
-        """Whether a caller waits to hear why there is no stream."""
-        return self._about is not None
 
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
         fault = answer_fault(self._owner.shown, status, headers, body, self._owner.hide)
@@ -148,11 +143,6 @@ class GetStream:
 class StreamReader(Protocol):
     """The reader of one GET's events."""
 
-    @property
-    def tells_why(self) -> bool:
-        """Whether somebody is told why there is no stream."""
-        ...
-
     def read(self, data: bytes) -> None: ...
 
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None: ...
@@ -165,15 +155,17 @@ class StreamReader(Protocol):
 class StreamGet(HttpExchange):
     """One GET for an event stream."""
 
-    def __init__(self, reader: StreamReader, payload: bytes) -> None:
+    def __init__(self, reader: StreamReader, payload: bytes, *, tells_why: bool) -> None:
+        """`tells_why`: somebody waits to hear why there is no stream."""
         super().__init__(payload, repeatable=True, is_urgent=True)
         self._reader = reader
+        self._tells_why = tells_why
         self._refusal: Refusal | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         if status != 200 or media_type_of(headers) != SSE_TYPE:
             self._refusal = Refusal(status, headers)
-            if self._refusal.is_whole or not self._reader.tells_why:
+            if self._refusal.is_whole or not self._tells_why:
                 self._refused(self._refusal)
 
     def on_data(self, data: bytes) -> None:

@@ -12,7 +12,7 @@ from callgate.http_client.address import operator_headers, parse_address
 from callgate.http_client.client import HttpClient
 from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.stream_owner import UnderWay
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import Receiver, Transport
 
 # Past this, more in line only means later time-outs: the caller is told to come back instead.
 MAX_WAITING = 1_000
@@ -20,7 +20,7 @@ MAX_WAITING = 1_000
 FAREWELL_S = 1.0
 
 
-class HttpTransport:
+class HttpTransport(Transport):
     """Made inside a running loop. The client stays open when this is closed: it is shared."""
 
     def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:

@@ -21,8 +21,7 @@ from callgate.upstreams.http.get_stream import StreamGet
 from callgate.upstreams.http.http_transport import MAX_WAITING, HttpTransport
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
 from callgate.upstreams.http.settings import HttpSettings
-from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
@@ -45,7 +44,8 @@ class LegacySseTransport(HttpTransport, OneStream):
     async def start(self) -> None:
         self._endpoint_found = asyncio.get_running_loop().create_future()
         head = request_line("GET", self._address) + self._own_lines
-        self._stream = StreamGet(self, head + b"accept: text/event-stream\r\n\r\n")
+        payload = head + b"accept: text/event-stream\r\n\r\n"
+        self._stream = StreamGet(self, payload, tells_why=True)
         self.pool.send(self._stream)
         try:
             async with asyncio.timeout(_ENDPOINT_TIMEOUT_S):
@@ -85,8 +85,6 @@ class LegacySseTransport(HttpTransport, OneStream):
         self._version_line = b"mcp-protocol-version: %b\r\n" % revision.encode()
 
     # ---- what the exchanges report
-
-    tells_why = True
 
     def read(self, data: bytes) -> None:
         try:

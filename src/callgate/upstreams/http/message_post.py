@@ -122,7 +122,7 @@ class MessagePost(HttpExchange):
         if self._is_over:
             return
         if self._cursor is not None:
-            self._stream_ended(self._cursor, was_clean=True, error=None)
+            self._stream_ended(self._cursor, None)
             return
         body = self._body.take() if self._body is not None else b""
         if self._has_session and self._status == 404:
@@ -153,7 +153,7 @@ class MessagePost(HttpExchange):
         if self._is_over:
             return
         if self._cursor is not None:
-            self._stream_ended(self._cursor, was_clean=False, error=error)
+            self._stream_ended(self._cursor, error)
         else:
             self._fail(error)
 
@@ -190,13 +190,13 @@ class MessagePost(HttpExchange):
         self._end()
         self.cancel()
 
-    def _stream_ended(self, cursor: EventCursor, *, was_clean: bool, error: UpstreamError | None) -> None:
+    def _stream_ended(self, cursor: EventCursor, error: UpstreamError | None) -> None:
         about = self._about
         if about is None or self._is_answered:
             self._end()
         elif cursor.last_event_id is not None and self._owner.can_resume:
             self._end()
-            if was_clean:
+            if error is None:
                 self._owner.receiver.stream_paused(about, cursor.retry_ms)
             self._owner.resume(about, cursor)
         else:

@@ -6,6 +6,7 @@ client's. Must not know request tables, time-outs or clients: it reports to a `R
 """
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 
 from callgate.http_client.address import header_lines, post_head, request_line
@@ -98,10 +99,6 @@ class StreamableHttpTransport(HttpTransport):
             return  # gone, or it does not let clients end sessions: both fine
 
     @property
-    def stderr_tail(self) -> list[str]:
-        return []
-
-    @property
     def has_session(self) -> bool:
         return self.session_id is not None
 
@@ -175,12 +172,8 @@ def _metadata_lines(method: str | None, name: str | None, param_headers: ParamHe
     if method is None:
         return b""
     lines = _name_lines(method, name)
-    if param_headers:
-        try:
-            lines += header_lines(param_headers)
-        except SetupError:
-            # A name or value that would break out of its line: the server will say what it misses.
-            return lines
+    with suppress(SetupError):  # a value that would break out of its line: the server says what it misses
+        lines += header_lines(param_headers)
     return lines
 
 
