@@ -12,8 +12,8 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.spare import SpareChild
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.link.handshake import (
     PROBE_TIMEOUT_S,

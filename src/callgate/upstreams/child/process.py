@@ -239,8 +239,6 @@ class ChildProcess:
 
 
 class _Pipe(asyncio.Protocol):
-    """Our end of one pipe."""
-
     def __init__(self, lost: Callable[[], None], data: OnData = lambda data: None) -> None:
         self._lost = lost
         self.transport: asyncio.Transport | None = None  # for reading or for writing

@@ -18,9 +18,8 @@ from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTRE
 from callgate.model.errors import CallerError, SetupError, UpstreamError
 from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.get_stream import StreamGet
-from callgate.upstreams.http.http_transport import MAX_WAITING, HttpTransport
+from callgate.upstreams.http.http_transport import MAX_WAITING, HttpSettings, HttpTransport
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.sse import SseDecoder
 

@@ -38,8 +38,6 @@ OnState = Callable[[bool], None]  # whether it is up
 
 @dataclass(frozen=True, slots=True)
 class LinkPlan:
-    """What a link is for."""
-
     name: str
     opener: Opener
     era: Era | None  # None: whichever the upstream prefers
