@@ -82,6 +82,7 @@ class Connection:
         # A result of the upstream, by the id of its request: what it is for, if it is awaited. See `receive`.
         self.answered = self._table.answer
         self.find = self._table.find
+        self.next_deadline = self._table.next_at  # when to call `tick`
         self._backoff = Backoff(random)
         self.state = _STARTING
         self.retry_at: float | None = None  # when to start again; None unless in `backoff`
@@ -247,10 +248,6 @@ class Connection:
         events.extend(self._release(pending) for pending in table.to_retry(now))
         table.sweep(now)
         return events
-
-    def next_deadline(self) -> float | None:
-        """When to call `tick`."""
-        return self._table.next_at()
 
     # --- inside
 

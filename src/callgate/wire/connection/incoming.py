@@ -33,7 +33,11 @@ class Incoming:
 
     def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
         if isinstance(message, Response):
-            return self.answer(message, now)
+            rpc_id = own_id(message.rpc_id)
+            pending = self._table.answer(rpc_id)
+            if pending is None:
+                return self._unmatched(message.rpc_id, rpc_id, now)
+            return events.Answered(pending, message.result, message.error)
         if isinstance(message, Unreadable):
             return events.Garbage(message.error)
         if isinstance(message, Notification):
@@ -43,14 +47,6 @@ class Incoming:
         return events.AskedBack(
             message.rpc_id, message.method, message.params, self._about(about), self._table.epoch
         )
-
-    def answer(self, response: Response, now: float) -> Event:
-        raw = response.rpc_id
-        rpc_id = int(raw) if raw.isdigit() and len(raw) <= _MAX_ID_DIGITS else own_id(raw)
-        pending = self._table.answer(rpc_id)
-        if pending is None:
-            return self._unmatched(raw, rpc_id, now)
-        return events.Answered(pending, response.result, response.error)
 
     def _progress(self, params: bytes, now: float) -> Event:
         token = bytes(peek(params).progressToken)
