@@ -37,7 +37,7 @@ from callgate.model.reply import (
 from callgate.relay.rounds import ask_in_rounds
 from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.warden import Warden
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.handshake import Introduction
 from callgate.upstreams.link.link import Link, LinkPlan

@@ -101,7 +101,7 @@ async def test_what_env_says_to_the_loader_holds_for_the_program_alone(tmp_path:
         child = ChildTransport(command, Heard())
         await child.start()
         async with asyncio.timeout(DEADLINE_S):
-            await child.until_exit()
+            await child.exited.wait()
         await child.close()
         assert sorted(path.name for path in outside.iterdir()) == ["spare", "theirs"]
 
@@ -305,7 +305,7 @@ async def test_what_it_says_on_stderr_is_kept(tmp_path: Path) -> None:
         )
         await child.start()
         async with asyncio.timeout(DEADLINE_S):
-            await child.until_exit()
+            await child.exited.wait()
         await child.close()
         assert child.stderr_tail == ["it broke"]
 

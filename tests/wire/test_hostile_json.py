@@ -15,11 +15,10 @@ from callgate.model.errors import CallerError
 from callgate.wire.connection.conversation import Conversation, IncomingRequest, Refuse
 from callgate.wire.connection.events import Event, Garbage
 from callgate.wire.connection.incoming import Incoming
-from callgate.wire.connection.progress_token import put_ours, token_of
 from callgate.wire.connection.request_table import RequestTable
 from callgate.wire.eras.envelopes import legacy_envelope, read_initialize, read_modern
 from callgate.wire.json_rpc import MAX_BATCH, MAX_ID_BYTES, Request, Unreadable, decode, decode_batch
-from callgate.wire.params import call_params, members_decoder, peek, renaming, with_member
+from callgate.wire.params import call_params, members_decoder, peek, put_our_token, renaming, with_member
 
 WIDE = b",".join(b'"%x":0' % number for number in range(300_000))  # 3.2 MB
 
@@ -85,9 +84,9 @@ def test_nesting_of_any_depth_is_read_or_refused_and_never_a_bug(form: bytes, de
     if isinstance(message, Unreadable):
         assert message.error.code.code == "caller.bad_json"
     for work in (
-        lambda: put_ours(params, 1),
+        lambda: put_our_token(params, 1),
         lambda: with_member(params, "b", b"1"),
-        lambda: token_of(params),
+        lambda: peek(params),
     ):
         with suppress(CallerError):
             _deeper(40, work)

@@ -23,7 +23,7 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import held_in_address, hider
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.link.call_limits import DEFAULT_CALL_TIMEOUT_S, CallLimits
 from callgate.upstreams.link.own_lines import OwnPatience, Shares
 from callgate.upstreams.mcp_upstream import McpUpstream

@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from callgate.config.specs.listen_address import UNIX
 from callgate.model.error_codes import SETUP_CONFIG
@@ -87,10 +87,6 @@ def gateway_address(url: str, target: str) -> HttpAddress:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def resolve_address(url: str, reference: str) -> HttpAddress:
-    return parse_address(urljoin(url, reference))
 
 
 def operator_headers(address: HttpAddress, headers: HeaderPairs) -> bytes:

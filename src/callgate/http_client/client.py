@@ -115,16 +115,13 @@ class WholeAnswer(HttpExchange):
             self._decoder = SseDecoder()
 
     def on_data(self, data: bytes) -> None:
-        if self._decoder is not None:
-            self._read_events(self._decoder, data)
+        if self._decoder is None:
+            self._body.append(data)
+            if self._body.size_bytes > MAX_FRAME_BYTES:
+                self._give_up()
             return
-        self._body.append(data)
-        if self._body.size_bytes > MAX_FRAME_BYTES:
-            self._give_up()
-
-    def _read_events(self, decoder: SseDecoder, data: bytes) -> None:
         try:
-            frames = [event.data for event in decoder.feed(data) if event.data]
+            frames = [event.data for event in self._decoder.feed(data) if event.data]
         except CallerError:
             self._give_up()
             return

@@ -36,14 +36,11 @@ _KEEP_ALIVE_IDLE_S, _KEEP_ALIVE_INTERVAL_S, _KEEP_ALIVE_PROBES = 60, 20, 3
 
 
 class ConnectionOwner(Protocol):
-    @property
-    def shown(self) -> str:
-        """The upstream's name for messages."""
-        ...
+    shown: str  # the upstream's name for messages
 
     def released(self, connection: "UpstreamConnection") -> None: ...
 
-    def repeat(self, exchange: HttpExchange) -> None: ...
+    def wait_in_line(self, exchange: HttpExchange) -> None: ...
 
     def gone(self, connection: "UpstreamConnection") -> None: ...
 
@@ -283,7 +280,8 @@ class UpstreamConnection(asyncio.Protocol):
             self._has_served and self._answer_bytes == 0 and exchange.repeatable and not exchange.was_repeated
         ):
             exchange.was_repeated = True
-            self._owner.repeat(exchange)
+            # Another idle connection may be as dead as this one: it waits for a new one, or for one in use.
+            self._owner.wait_in_line(exchange)
         else:
             exchange.on_failure(self._hung_up(exchange))
 

@@ -48,6 +48,7 @@ DEFAULT_LIMITS = PoolLimits()
 class HttpPool:
     def __init__(self, origin: Origin, ssl_context: ssl.SSLContext | None, limits: PoolLimits) -> None:
         self._origin = origin
+        self.shown = str(origin)
         self._ssl_context = ssl_context
         self.limits = limits
         self._loop = asyncio.get_running_loop()
@@ -59,10 +60,6 @@ class HttpPool:
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._all_gone: asyncio.Future[None] | None = None
-
-    @property
-    def shown(self) -> str:
-        return str(self._origin)
 
     @property
     def open_connections(self) -> int:
@@ -81,9 +78,9 @@ class HttpPool:
                 idle.pop()
                 connection.send(exchange)
                 return
-        self._wait_in_line(exchange)
+        self.wait_in_line(exchange)
 
-    def _wait_in_line(self, exchange: HttpExchange) -> None:
+    def wait_in_line(self, exchange: HttpExchange) -> None:
         if self._is_closed:
             error = UpstreamError(UPSTREAM_UNAVAILABLE, f"The connections to {self._origin} are closed")
             self._loop.call_soon(exchange.on_failure, error)
@@ -165,10 +162,6 @@ class HttpPool:
             self._idle.append(connection)
             if self._sweep_timer is None:
                 self._sweep_timer = self._loop.call_later(self.limits.max_idle_s, self._sweep)
-
-    def repeat(self, exchange: HttpExchange) -> None:
-        # Another idle connection may be as dead as the last one: wait for a new one, or for one in use.
-        self._wait_in_line(exchange)
 
     def gone(self, connection: UpstreamConnection) -> None:
         self._connections.discard(connection)

@@ -30,7 +30,6 @@ from callgate.model.reply import Answer, Asking, Notice, Reply, RpcFault, Said, 
 from callgate.ports.answerer import Answering
 from callgate.relay.side_messages import SideMessages
 from callgate.task_set import TaskSet
-from callgate.wire.connection.progress_token import restore_theirs
 from callgate.wire.eras.capabilities import lacks
 from callgate.wire.eras.faults import question_in, url_elicitations
 from callgate.wire.eras.input_required import (
@@ -44,6 +43,7 @@ from callgate.wire.eras.input_required import (
     read_retry,
     request_digest,
 )
+from callgate.wire.params import with_member
 from callgate.wire.sealed_claims import StateClaims, StateSeal
 
 # Of one principal: a person answers one after the other, and each call holds a request open at its server.
@@ -290,7 +290,9 @@ def _for_this_leg(notice: Notice, envelope: Envelope, is_resumed: bool) -> Notic
         return notice
     if notice.method == "notifications/progress":
         token = envelope.progress_token
-        return Notice(notice.method, restore_theirs(notice.params, token)) if token is not None else None
+        if token is None:
+            return None
+        return Notice(notice.method, with_member(notice.params, "progressToken", token))
     if notice.method == "notifications/message" and envelope.log_level is None:
         return None
     return notice

@@ -89,7 +89,7 @@ class McpUpstream:
             introduction = line.link.ready
             if introduction is None:
                 introduction = await line.link.until_ready(self._plan.timeout_s)
-            call = CallOnLine(line, introduction, self._levels, is_shared=line.link.is_shared)
+            call = CallOnLine(line, introduction, self._levels)
             if hop.method == "subscriptions/listen":
                 return await self._listen(call.any(hop, asker, tell), asker.rpc_id)
             if not _takes_turns(line, asker, hop.method):
@@ -134,7 +134,7 @@ class McpUpstream:
         self._lines.is_alike = is_alike
 
     def forget(self, session: Session) -> None:
-        self._levels.forget(session.session_id)
+        self._levels.by_session.pop(session.session_id, None)
         if self._workspaces is not None:
             self._workspaces.forget(session.session_id)
         # A modern session ends by silence. A client that still listens, or has a parked call, is not silent.

@@ -1,6 +1,8 @@
 """How each kind of upstream is reached: a transport for a link, its era found out where HTTP can tell."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from callgate.http_client.client import HttpClient
@@ -10,8 +12,8 @@ from callgate.upstreams.child.command import ChildCommand
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.spare import SpareChild
 from callgate.upstreams.child.warden import Warden
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
-from callgate.upstreams.http.settings import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 from callgate.upstreams.link.handshake import (
     PROBE_TIMEOUT_S,
@@ -19,17 +21,24 @@ from callgate.upstreams.link.handshake import (
     is_modern_evidence,
     read_discover,
 )
-from callgate.upstreams.transport import Opened, Opener, Receiver
+from callgate.upstreams.transport import Opened, Opener, Receiver, Transport
 from callgate.upstreams.unix_socket import UnixSocketTransport
+from callgate.wire.fault_of import read_fault
 from callgate.wire.json_rpc import Response, decode, encode_request
 from callgate.wire.revisions import MODERN_REVISIONS
 
 
-def child_opener(command: ChildCommand, warden: Warden) -> Opener:
-    async def open_child(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(ChildTransport(command, receiver, warden=warden), era, is_pipe=True)
+def _pipe_opener(make: Callable[[Receiver], Transport], only: Era | None = None) -> Opener:
+    """`only`: the one era that such a transport is for."""
 
-    return open_child
+    async def open_pipe(receiver: Receiver, era: Era | None) -> Opened:
+        return Opened(make(receiver), only or era, is_pipe=True)
+
+    return open_pipe
+
+
+def child_opener(command: ChildCommand, warden: Warden) -> Opener:
+    return _pipe_opener(partial(ChildTransport, command, warden=warden))
 
 
 class OwnChildOpener:
@@ -42,6 +51,7 @@ class OwnChildOpener:
     def __init__(self, command: ChildCommand, warden: Warden, slots: ChildSlots | None = None) -> None:
         self._command, self._warden, self._slots = command, warden, slots
         self.spare = SpareChild(command.name, self._new)
+        self.fresh = _pipe_opener(self._new)  # without the spare, which is for clients
         self.rest = self.spare.rest  # none of its connections is left: nothing need be ready for the next one
         if slots is not None:
             slots.ask_first(self.spare.expendable)
@@ -49,17 +59,9 @@ class OwnChildOpener:
     async def __call__(self, receiver: Receiver, era: Era | None) -> Opened:
         return _serving(self.spare.take() or self._new(), receiver, era)
 
-    async def fresh(self, receiver: Receiver, era: Era | None) -> Opened:
-        """Without the spare, which is for clients."""
-        return _serving(self._new(), receiver, era)
-
     def in_folder(self, folder: Path) -> Opener:
         """For connections to programs that are started there; no spare is kept for them."""
-
-        async def open_there(receiver: Receiver, era: Era | None) -> Opened:
-            return _serving(self._new(folder), receiver, era)
-
-        return open_there
+        return _pipe_opener(partial(self._new, folder=folder))
 
     async def if_free(self, receiver: Receiver, era: Era | None) -> Opened:
         """As `fresh`, and nothing is ended to make room for it. Raises UpstreamError when there is none."""
@@ -73,9 +75,9 @@ class OwnChildOpener:
             self._slots.ask_no_more(self.spare.expendable)
             self._slots = None
 
-    def _new(self, folder: Path | None = None) -> ChildTransport:
+    def _new(self, receiver: Receiver | None = None, folder: Path | None = None) -> ChildTransport:
         command = self._command if folder is None else replace(self._command, cwd=folder)
-        return ChildTransport(command, None, warden=self._warden, slots=self._slots)
+        return ChildTransport(command, receiver, warden=self._warden, slots=self._slots)
 
 
 def _serving(child: ChildTransport, receiver: Receiver, era: Era | None) -> Opened:
@@ -90,6 +92,7 @@ _OLD_TRANSPORT_STATUSES = frozenset({404, 405})
 def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
     """For every connection to this server: which transport it has is found out by the probe, and kept."""
     has_old_transport = False
+    open_sse = sse_opener(settings, client)
 
     async def recheck() -> Era:
         return (await _probe(settings, client))[0]
@@ -101,7 +104,7 @@ def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
             known, status = await _probe(settings, client)
             has_old_transport = known is Era.LEGACY and status in _OLD_TRANSPORT_STATUSES
         if has_old_transport and known is Era.LEGACY:
-            return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
+            return await open_sse(receiver, known)
         transport = StreamableHttpTransport(settings, known, client, receiver)
         return Opened(transport, known, cancels_by_closing=known is Era.MODERN, recheck=recheck)
 
@@ -109,17 +112,11 @@ def http_opener(settings: HttpSettings, client: HttpClient) -> Opener:
 
 
 def sse_opener(settings: HttpSettings, client: HttpClient) -> Opener:
-    async def open_sse(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(LegacySseTransport(settings, client, receiver), Era.LEGACY, is_pipe=True)
-
-    return open_sse
+    return _pipe_opener(partial(LegacySseTransport, settings, client), Era.LEGACY)
 
 
 def unix_opener(path: Path) -> Opener:
-    async def open_unix(receiver: Receiver, era: Era | None) -> Opened:
-        return Opened(UnixSocketTransport(path, receiver), era, is_pipe=True)
-
-    return open_unix
+    return _pipe_opener(partial(UnixSocketTransport, path))
 
 
 async def _probe(settings: HttpSettings, client: HttpClient) -> tuple[Era, int]:
@@ -138,6 +135,6 @@ async def _probe(settings: HttpSettings, client: HttpClient) -> tuple[Era, int]:
     if isinstance(message, Response):
         if message.result is not None and read_discover(message.result) is not None:
             return Era.MODERN, answer.status
-        if message.error is not None and is_modern_evidence(message.error):
+        if message.error is not None and is_modern_evidence(read_fault(message.error)):
             return Era.MODERN, answer.status
     return Era.LEGACY, answer.status

@@ -170,7 +170,7 @@ class ServerLines:
         if not line.is_moved_in:
             line.is_moved_in = True
             if session.era is Era.LEGACY:
-                level = self._levels.of(session.session_id)
+                level = self._levels.by_session.get(session.session_id)
                 await line.take_over(session.session_id, level, self.shared())
         return line
 

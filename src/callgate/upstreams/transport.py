@@ -41,6 +41,8 @@ class Receiver(Protocol):
 
 
 class Transport(Protocol):
+    """What has a body here is so for most transports, which inherit it."""
+
     async def start(self) -> None:
         """Ready to send. Raises UpstreamError; `close` is still to be called then."""
         ...
@@ -62,16 +64,15 @@ class Transport(Protocol):
         ...
 
     def abandon(self, rpc_id: int) -> None:
-        """Nobody waits for this request any more: HTTP closes its stream (the modern cancellation)."""
-        ...
+        """Nobody waits for this request any more: HTTP closes its stream (the modern cancellation).
+
+        Elsewhere a cancellation is a notification, and the connection sends it."""
 
     def negotiated(self, revision: str) -> None:
-        """The legacy handshake is done: this is what every later request says it speaks."""
-        ...
+        """The legacy handshake is done: this is what every later request over HTTP says it speaks."""
 
     def listen(self) -> None:
         """Be ready for what the server says of its own accord; on a pipe that is always so."""
-        ...
 
     def pause_stream(self, about: int | None) -> None:
         """The reader of this request is behind: read no more of its stream (on a pipe: of the pipe)."""
@@ -86,12 +87,34 @@ class Transport(Protocol):
     @property
     def has_session(self) -> bool:
         """The server may remember what was said on this connection before."""
-        ...
+        return True
 
     @property
     def stderr_tail(self) -> list[str]:
         """The last lines of the child's stderr; empty for other transports."""
-        ...
+        return []
+
+
+class OneStream(Transport):
+    """All requests use one stream: a pipe, a socket, an event stream."""
+
+    def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        self._pause = pause
+        self._resume = resume
+        self._holders: set[int | None] = set()
+
+    def pause_stream(self, about: int | None) -> None:
+        """One reader that is behind holds up all of them (rule 9 of `Connection`)."""
+        if not self._holders:
+            self._pause()
+        self._holders.add(about)
+
+    def resume_stream(self, about: int | None) -> None:
+        """The stream is read again when no reader is behind any more."""
+        if about in self._holders:
+            self._holders.discard(about)
+            if not self._holders:
+                self._resume()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from callgate.model.error_codes import UPSTREAM_TOO_LARGE, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, UpstreamError
-from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.lines import LineSplitter, flat
 
 
 class UnixSocketTransport(OneStream, asyncio.Protocol):
-    """Implements `transport.Transport`, over a path or over a socket that is connected already."""
+    """Over a path, or over a socket that is connected already."""
 
     def __init__(self, place: Path | socket.socket, receiver: Receiver) -> None:
         super().__init__(self._pause_reading, self._resume_reading)

@@ -80,11 +80,10 @@ class Workspaces:
         if "roots" not in declared(client.capabilities):
             return None
         session_id = asker.session.session_id
-        if is_modern or session_id not in self._asked:
-            root = await self._ask(tell)
-            if is_modern:
-                return root
-            self._asked[session_id] = root
+        if is_modern:
+            return await self._ask(tell)
+        if session_id not in self._asked:
+            self._asked[session_id] = await self._ask(tell)
         return self._asked[session_id]
 
     async def _ask(self, tell: Tell) -> str | None:

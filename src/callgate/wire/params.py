@@ -45,6 +45,7 @@ class Peek(msgspec.Struct, gc=False):
     uri: msgspec.Raw = _RAW
     ref: msgspec.Raw = _RAW
     requestId: msgspec.Raw = _RAW  # noqa: N815 - the protocol's own spelling
+    progressToken: msgspec.Raw = _RAW  # noqa: N815 - of a progress notification
 
 
 class CallParams(msgspec.Struct, gc=False):
@@ -135,6 +136,21 @@ def with_member(params: bytes, key: str, value: bytes) -> bytes:
         ) from problem
     members[key] = msgspec.Raw(value)
     return msgspec.json.encode(members)
+
+
+def put_our_token(params: bytes, rpc_id: int) -> tuple[bytes, bytes | None]:
+    """The params for the upstream, and the client's progress token (raw JSON); None when it wants none.
+
+    Tokens of two clients may be equal on one connection, so what an upstream gets is our request's id. For
+    all params that hold the member's name or an escape: a \\u can spell the same member, and a token of the
+    client's choice must never reach the upstream, since it could be the id of another client's request.
+    """
+    peeked = peek(params)
+    token = bytes(meta_of(peeked).progress_token)
+    if not token or token == b"null":
+        return params, None
+    meta = with_member(bytes(peeked.meta), "progressToken", b"%d" % rpc_id)
+    return with_member(params, "_meta", meta), token
 
 
 class Renaming(msgspec.Struct, frozen=True, gc=False):

@@ -28,13 +28,6 @@ class RemoteSpan(msgspec.Struct, frozen=True, gc=False):
     is_sampled: bool
 
 
-class _Meta(msgspec.Struct):
-    tracestate: msgspec.Raw = msgspec.Raw()
-
-
-_carried_decoder = msgspec.json.Decoder(_Meta)
-
-
 def read_traceparent(text: str | None) -> RemoteSpan | None:
     """None: there is none, or it is not to be used."""
     found = _TRACEPARENT.fullmatch(text) if text is not None else None
@@ -50,10 +43,8 @@ def write_traceparent(trace_id: str, span_id: str, is_sampled: bool) -> str:
 def state_in(params: bytes) -> str | None:
     """The `tracestate` that a request carries."""
     raw = bytes(peek(params).meta)
-    if b"tracestate" not in raw or raw[:1] != b"{":
-        return None
-    carried = read_if_readable(_carried_decoder, raw)
-    state = None if carried is None else text_of(carried.tracestate)
+    members = read_if_readable(members_decoder, raw) if b"tracestate" in raw else None
+    state = text_of(members.get("tracestate", msgspec.Raw())) if members is not None else None
     return state if state is not None and len(state) <= MAX_STATE_CHARS else None
 
 

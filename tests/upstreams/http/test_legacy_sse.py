@@ -19,8 +19,8 @@ from upstreams.http_servers.sdk_server import sdk_server
 
 from callgate.http_client.client import HttpClient
 from callgate.model.errors import UpstreamError
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.legacy_sse import LegacySseTransport
-from callgate.upstreams.http.settings import HttpSettings
 
 ENDPOINT = b"event: endpoint\r\ndata: /messages?session_id=hidden-session\r\n\r\n"
 

@@ -11,7 +11,7 @@ from upstreams.http_servers.scripted_http import (
 from upstreams.http_servers.streamable_stage import answers, notice, result, rpc_error, stage
 
 from callgate.model.envelope import Era
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 
 # ---- good answers

@@ -3,7 +3,7 @@
 import pytest
 
 from callgate.upstreams.http.faults import MAX_SHOWN_CHARS, answer_fault, refusal_text
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 
 PLAIN = [(b"content-type", b"text/plain; charset=utf-8")]
 HTML = [(b"content-type", b"text/html")]

@@ -15,7 +15,7 @@ from upstreams.http_servers.streamable_stage import answers, notice, result, rpc
 from callgate.http_client.client import HttpClient
 from callgate.http_client.pool import PoolLimits
 from callgate.model.envelope import Era
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.streamable_http import MAX_WAITING, StreamableHttpTransport
 from callgate.wire.http_rules import decode_header_value
 

@@ -13,7 +13,7 @@ from upstreams.http_servers.sdk_server import sdk_server
 
 from callgate.http_client.client import HttpClient
 from callgate.model.envelope import Era
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

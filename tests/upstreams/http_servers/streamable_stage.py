@@ -18,7 +18,7 @@ from upstreams.http_servers.scripted_http import (
 from callgate.http_client.client import HttpClient
 from callgate.http_client.pool import PoolLimits
 from callgate.model.envelope import Era
-from callgate.upstreams.http.settings import HttpSettings
+from callgate.upstreams.http.http_transport import HttpSettings
 from callgate.upstreams.http.streamable_http import StreamableHttpTransport
 
 SECRETS = (("Authorization", "Bearer hidden-token"), ("X-Team", "blue"))

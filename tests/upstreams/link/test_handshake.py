@@ -14,6 +14,7 @@ from callgate.upstreams.link.handshake import (
     read_initialize,
 )
 from callgate.wire.eras.params import meta_of
+from callgate.wire.fault_of import read_fault
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 INFO = "io.modelcontextprotocol/clientInfo"
@@ -78,7 +79,7 @@ def test_an_envelope_for_a_client_repeats_its_own_bytes() -> None:
     ],
 )
 def test_only_the_errors_of_the_modern_era_are_evidence_of_it(error: bytes, is_modern: bool) -> None:
-    assert is_modern_evidence(error) is is_modern
+    assert is_modern_evidence(read_fault(error)) is is_modern
 
 
 def test_a_discover_answer_introduces_a_modern_server() -> None:

@@ -7,7 +7,7 @@ import pytest
 from callgate.model.envelope import Era
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer
+from callgate.model.reply import Reply
 from callgate.upstreams.link.handshake import PROBE_TIMEOUT_S, shake_hands
 from callgate.upstreams.transport import Opened
 
@@ -25,7 +25,7 @@ async def test_only_the_question_for_the_era_is_short(
 ) -> None:
     asked: list[tuple[str, float]] = []
 
-    async def silent(method: str, params: bytes, timeout_s: float) -> Answer:
+    async def silent(method: str, params: bytes, timeout_s: float) -> Reply:
         asked.append((method, timeout_s))
         raise UpstreamError(UPSTREAM_TIMEOUT, "silence")
 

@@ -270,15 +270,15 @@ def test_rule_8_the_wait_doubles_up_to_thirty_seconds_and_success_resets_it(
     dialogue = Dialogue(random, ready=False)
     for delay_s in delays_s:
         dialogue.connection.lost(EXITED, dialogue.now)
-        retry_at = dialogue.connection.retry_at()
+        retry_at = dialogue.connection.retry_at
         assert retry_at is not None
         assert retry_at - dialogue.now == pytest.approx(delay_s)
         dialogue.now = retry_at
         dialogue.connection.retrying()
-        assert dialogue.connection.retry_at() is None
+        assert dialogue.connection.retry_at is None
     dialogue.shake_hands()
     dialogue.connection.lost(EXITED, dialogue.now)
-    assert dialogue.connection.retry_at() == pytest.approx(dialogue.now + delays_s[0])
+    assert dialogue.connection.retry_at == pytest.approx(dialogue.now + delays_s[0])
 
 
 def test_rule_10_close_ends_everything_once_and_can_be_said_twice() -> None:

@@ -54,11 +54,11 @@ def test_a_pause_keeps_the_remaining_time_and_two_pauses_need_two_resumes() -> N
     table.pause(pending, now=12.0)
     assert table.timed_out(1000.0) == []
     table.resume(pending, now=1000.0)
-    assert table.deadline(pending.rpc_id) is None
+    assert pending.due_at == NO_TIMEOUT
     table.resume(pending, now=2000.0)
-    assert table.deadline(pending.rpc_id) == 2020.0
+    assert pending.due_at == 2020.0
     table.resume(pending, now=2005.0)  # one too many changes nothing
-    assert table.deadline(pending.rpc_id) == 2020.0
+    assert pending.due_at == 2020.0
     assert table.timed_out(2020.0) == [pending]
 
 
@@ -81,7 +81,7 @@ def test_the_time_a_person_thinks_does_not_count_towards_the_total() -> None:
     table.pause(pending, now=10.0)
     table.resume(pending, now=1010.0)
     table.extend(pending, now=1011.0)
-    assert table.deadline(pending.rpc_id) == 1041.0
+    assert pending.due_at == 1041.0
     assert pending.gives_up_at == 300.0 + 1000.0
 
 
@@ -90,9 +90,9 @@ def test_progress_during_a_pause_gives_back_the_full_time_afterwards() -> None:
     pending = added(table, now=0.0)
     table.pause(pending, now=25.0)
     table.extend(pending, now=26.0)
-    assert table.deadline(pending.rpc_id) is None
+    assert pending.due_at == NO_TIMEOUT
     table.resume(pending, now=40.0)
-    assert table.deadline(pending.rpc_id) == 70.0
+    assert pending.due_at == 70.0
 
 
 def test_a_request_without_a_time_out_never_has_a_timer_and_does_not_prolong_tombstones() -> None:
@@ -149,4 +149,4 @@ def test_the_moment_of_an_answered_request_is_forgotten_when_it_comes() -> None:
     table.answer(answered.rpc_id)
     assert table.next_at() == 30.0  # not later than anything is due
     assert (table.timed_out(30.0), table.to_retry(30.0)) == ([], [])
-    assert table.next_at() == table.deadline(open_one.rpc_id) == 50.0
+    assert table.next_at() == open_one.due_at == 50.0

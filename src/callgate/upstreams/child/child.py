@@ -25,8 +25,7 @@ from callgate.upstreams.child.process import ChildPatience, ChildProcess
 from callgate.upstreams.child.slots import ChildSlots
 from callgate.upstreams.child.warden import Warden
 from callgate.upstreams.hide_secrets import Hide, as_it_is
-from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.lines import MAX_FRAME_BYTES, LineSplitter, flat
 
 # Frames sent in one turn of the loop leave in one write. Measured, 100 small frames a turn through `cat` and
@@ -42,13 +41,12 @@ _HINT_CHARS: Final = 600
 MAX_LINES: Final = 50
 # A sentence, not a dump: some servers write whole requests on one line.
 MAX_LINE_CHARS: Final = 500
-_UTF8_BYTES: Final = 4  # the longest character, so that cutting bytes early never costs a shown character
+# By the longest character of UTF-8, so that cutting bytes early never costs a shown character.
+_MAX_LINE_BYTES: Final = MAX_LINE_CHARS * 4
 _ANSI_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 
 
 class ChildTransport(OneStream):
-    """Implements `transport.Transport`."""
-
     def __init__(
         self,
         command: ChildCommand,
@@ -59,7 +57,11 @@ class ChildTransport(OneStream):
         slots: ChildSlots | None = None,
     ) -> None:
         """Without a receiver it is to be a spare: see `warm_up`. Without slots it has one already."""
-        self._process = process = ChildProcess(self, patience or ChildPatience(), warden)
+        self._stderr = StderrTail(command.hide)
+        self._process = process = ChildProcess(
+            self.stdout_data, self._stderr.feed, self._gone, patience or ChildPatience(), warden
+        )
+        self.exited = process.exited  # what it said last may still be on its way
         # The pipe fills and the child waits. The chunk read already is still delivered.
         self.pause_reading, self.resume_reading = process.pause_reading, process.resume_reading
         super().__init__(self.pause_reading, self.resume_reading)
@@ -68,7 +70,6 @@ class ChildTransport(OneStream):
         self._slots = slots
         self._has_slot = False
         self._splitter = LineSplitter()
-        self._stderr = StderrTail(hide=command.hide)
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._started = False
@@ -147,19 +148,11 @@ class ChildTransport(OneStream):
     def stderr_tail(self) -> list[str]:
         return self._stderr.lines()
 
-    async def until_exit(self) -> None:
-        """The process has ended; what it said last may still be on its way."""
-        await self._process.exited.wait()
-
-    @property
-    def has_exited(self) -> bool:
-        return self._process.exited.is_set()
-
     @property
     def pid(self) -> int | None:
         return self._process.pid
 
-    # --- what the process reports (`ChildOwner`)
+    # --- what the process reports
 
     def stdout_data(self, data: bytes) -> None:
         if self._silent:
@@ -178,15 +171,12 @@ class ChildTransport(OneStream):
             if self._silent:  # the receiver closed us over this frame
                 return
 
-    def stderr_data(self, data: bytes) -> None:
-        self._stderr.feed(data)
-
     def _give_slot_back(self) -> None:
         if self._slots is not None and self._has_slot:
             self._has_slot = False
             self._slots.give_back()
 
-    def gone(self, returncode: int | None, stopped: bool) -> None:
+    def _gone(self, returncode: int | None, stopped: bool) -> None:
         self._give_slot_back()
         if self._command.sandbox is not None:
             unconfined = failure_of(self._command.name, returncode, self.stderr_tail)
@@ -246,16 +236,8 @@ class StderrTail:
     Work is done per chunk, and lines are decoded when somebody looks: a flood must not cost the loop.
     """
 
-    def __init__(
-        self,
-        max_lines: int = MAX_LINES,
-        max_line_chars: int = MAX_LINE_CHARS,
-        hide: Hide = as_it_is,
-    ) -> None:
-        self._max_line_chars = max_line_chars
-        self._max_line_bytes = max_line_chars * _UTF8_BYTES
-        self._lines: deque[bytes] = deque(maxlen=max_lines)
-        self._max_lines = max_lines
+    def __init__(self, hide: Hide = as_it_is) -> None:
+        self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._unfinished = b""
         self._hide = hide
         self._seen: list[str] | None = None  # as they are shown, until more comes: health asks each second
@@ -263,14 +245,14 @@ class StderrTail:
     def feed(self, data: bytes) -> None:
         # From the right: of a long chunk only its last lines matter, and the head is dropped in one piece.
         self._seen = None
-        head, *lines = data.rsplit(b"\n", self._max_lines + 1)
-        if len(lines) <= self._max_lines:
-            self._unfinished += head[: self._max_line_bytes - len(self._unfinished)]
+        head, *lines = data.rsplit(b"\n", MAX_LINES + 1)
+        if len(lines) <= MAX_LINES:
+            self._unfinished += head[: _MAX_LINE_BYTES - len(self._unfinished)]
             if not lines:
                 return
             lines.insert(0, self._unfinished)
-        self._unfinished = lines.pop()[: self._max_line_bytes]
-        self._lines.extend(line[: self._max_line_bytes] for line in lines if line.strip())
+        self._unfinished = lines.pop()[:_MAX_LINE_BYTES]
+        self._lines.extend(line[:_MAX_LINE_BYTES] for line in lines if line.strip())
 
     @property
     def kept_bytes(self) -> int:
@@ -280,11 +262,11 @@ class StderrTail:
         """Oldest first; an unfinished last line counts, since a crash often leaves one."""
         if self._seen is None:
             shown = [line for raw in (*self._lines, self._unfinished) if (line := self._shown(raw))]
-            self._seen = [self._hide(line) for line in shown[-self._max_lines :]]
+            self._seen = [self._hide(line) for line in shown[-MAX_LINES:]]
         return list(self._seen)
 
     def _shown(self, raw: bytes) -> str:
         """Safe on a terminal and on a page: no colour codes, no control or direction-changing characters."""
         text = _ANSI_SEQUENCE.sub("", raw.decode(errors="replace"))
         printable = (c if c.isprintable() else " " if c.isspace() else "" for c in text)
-        return "".join(printable).strip()[: self._max_line_chars]
+        return "".join(printable).strip()[:MAX_LINE_CHARS]

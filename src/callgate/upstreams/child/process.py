@@ -25,7 +25,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from callgate.fair_reading import FairReading
 from callgate.upstreams.child.command import Launch
@@ -46,28 +46,30 @@ class ChildPatience:
     unsent_high_bytes: int = 4 * 1024 * 1024
 
 
-class ChildOwner(Protocol):
-    def stdout_data(self, data: bytes) -> None: ...
-
-    def stderr_data(self, data: bytes) -> None: ...
-
-    def gone(self, returncode: int | None, stopped: bool) -> None:
-        """All it said was delivered. `stopped`: by SIGTERM of ours. No `returncode`: SIGKILL did not help."""
-        ...
+OnData = Callable[[bytes], None]
+# All it said was delivered: its return code (None: SIGKILL did not help), and whether our SIGTERM ended it.
+OnGone = Callable[[int | None, bool], None]
 
 
 class ChildProcess:
     """Callbacks and one timer, no task of its own: nothing is left to cancel or to await."""
 
-    def __init__(self, owner: ChildOwner, patience: ChildPatience, warden: Warden | None) -> None:
-        self._owner = owner
+    def __init__(
+        self,
+        stdout_data: OnData,
+        stderr_data: OnData,
+        gone: OnGone,
+        patience: ChildPatience,
+        warden: Warden | None,
+    ) -> None:
+        self._gone = gone
         self._patience = patience
         self._warden = warden
         self._process: subprocess.Popen[bytes] | None = None
         self._stdin = _Pipe(self._pipe_lost)
-        self._stdout = _Pipe(self._pipe_lost, owner.stdout_data)
+        self._stdout = _Pipe(self._pipe_lost, stdout_data)
         self.pause_reading, self.resume_reading = self._stdout.reading.pause, self._stdout.reading.resume
-        self._stderr = _Pipe(self._settle, owner.stderr_data)
+        self._stderr = _Pipe(self._settle, stderr_data)
         self._connected = False  # all three pipes, so that a stage may begin
         self.exited = asyncio.Event()  # of the process alone: its pipes may hold more
         self.is_closing = False
@@ -137,7 +139,8 @@ class ChildProcess:
         finally:
             self._connected = True
         for pipe in (self._stdout, self._stderr):
-            pipe.read_fairly()
+            if pipe.transport is not None:  # only now: uvloop undoes a pause in `connection_made`
+                pipe.reading.use(pipe.transport)
         if self.is_closing:  # it was closed while it started
             self._end()
         self._settle()
@@ -174,17 +177,14 @@ class ChildProcess:
             return
         if self._stage is not None:
             self._stage.cancel()
-        returncode = self._reap()
-        if not self._over.is_set():
-            self._over.set()
-            self._owner.gone(returncode, self._stopped)
-
-    def _reap(self) -> int:
         assert self._process is not None
         signal_group(self._process.pid, signal.SIGKILL)  # who holds no pipe of ours was not noticed so far
         if self._warden is not None:
             self._warden.release(self._process.pid)
-        return self._process.wait()
+        returncode = self._process.wait()
+        if not self._over.is_set():
+            self._over.set()
+            self._gone(returncode, self._stopped)
 
     # --- the stages of an end
 
@@ -223,7 +223,7 @@ class ChildProcess:
         self._stderr.close()
         if not self.exited.is_set():
             self._over.set()
-            self._owner.gone(None, stopped=True)
+            self._gone(None, True)
 
     def _next(self, after_s: float, stage: Callable[[], None]) -> None:
         if self._stage is not None:
@@ -239,18 +239,11 @@ class ChildProcess:
 
 
 class _Pipe(asyncio.Protocol):
-    """Our end of one pipe."""
-
-    def __init__(self, lost: Callable[[], None], data: Callable[[bytes], None] = lambda data: None) -> None:
+    def __init__(self, lost: Callable[[], None], data: OnData = lambda data: None) -> None:
         self._lost = lost
         self.transport: asyncio.Transport | None = None  # for reading or for writing
         self.reading = FairReading(data)
         self.is_full = False
-
-    def read_fairly(self) -> None:
-        """Once it is connected: uvloop undoes a pause in `connection_made`."""
-        if self.transport is not None:
-            self.reading.use(self.transport)
 
     def close(self) -> None:
         if self.transport is not None:

@@ -52,7 +52,7 @@ class SpareChild:
         if are_wanted and (self._keeping is None or self._keeping.done()):
             self._keeping = asyncio.create_task(self._keep())
         child = self._waiting
-        if child is None or child.has_exited:
+        if child is None or child.exited.is_set():
             return None
         self._waiting = None
         self._taken.set()
@@ -107,14 +107,14 @@ class SpareChild:
 
     async def _wait_with(self, child: ChildTransport) -> bool:
         """Until it is taken, or nobody came for long; False: it died."""
-        exited = asyncio.ensure_future(child.until_exit())
+        exited = asyncio.ensure_future(child.exited.wait())
         taken = asyncio.ensure_future(self._taken.wait())
         try:
             await asyncio.wait((exited, taken), timeout=self._left_s(), return_when=asyncio.FIRST_COMPLETED)
         finally:
             exited.cancel()
             taken.cancel()
-        if self._taken.is_set() or not child.has_exited:
+        if self._taken.is_set() or not child.exited.is_set():
             return True
         _log.info("%s: a spare process ended before it was needed", self._name)
         return False

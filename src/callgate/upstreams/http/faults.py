@@ -88,23 +88,17 @@ def answer_fault(shown: str, status: int, headers: RawHeaders, body: bytes, hide
         return _redirect(shown, status, headers)
     phrase = _phrase(status)
     message = refusal_text(headers, body, hide) if status >= 300 else _error_message(body, hide)
-    told = f": {message}" if message else ""
-    if status in (401, 403):
-        return UpstreamError(
-            UPSTREAM_UNAUTHORIZED,
-            f"{shown} answered {phrase}{told}",
-            hint="Check the headers of its entry in the configuration",
-            data={"status": status},
-        )
-    if message and status not in _PASSING:
-        return UpstreamError(UPSTREAM_FAILED, f"{shown} answered {phrase}{told}", data={"status": status})
-    if 200 <= status < 300:
+    if 200 <= status < 300 and not message:
         kind = media_type_of(headers).decode("latin-1")[:60] or "no content type"
         return UpstreamError(
             UPSTREAM_FAILED, f"{shown} answered {phrase} without a response to the request ({kind})"
         )
-    code = UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED
-    return UpstreamError(code, f"{shown} answered {phrase}{told}", data={"status": status})
+    told = f": {message}" if message else ""
+    text, data = f"{shown} answered {phrase}{told}", {"status": status}
+    if status in (401, 403):
+        hint = "Check the headers of its entry in the configuration"
+        return UpstreamError(UPSTREAM_UNAUTHORIZED, text, hint=hint, data=data)
+    return UpstreamError(UPSTREAM_UNAVAILABLE if status in _PASSING else UPSTREAM_FAILED, text, data=data)
 
 
 def refusal_text(headers: RawHeaders, body: bytes, hide: Hide) -> str:

@@ -19,7 +19,8 @@ from typing import Protocol
 from callgate.http_client.exchange import SSE_TYPE, HttpExchange, RawHeaders, media_type_of
 from callgate.model.errors import CallerError, UpstreamError
 from callgate.upstreams.http.faults import Refusal, answer_fault, is_answer_to, too_large_fault
-from callgate.upstreams.http.stream_owner import EventCursor, StreamOwner
+from callgate.upstreams.http.http_transport import StreamOwner
+from callgate.wire.framing.sse import SseDecoder
 
 _PAUSE_S = 1.0
 _MAX_PAUSE_S = 30.0
@@ -38,10 +39,10 @@ def pause_s(retry_ms: int | None, polls: int) -> float:
 
 
 class GetStream:
-    def __init__(self, owner: StreamOwner, about: int | None, cursor: EventCursor) -> None:
+    def __init__(self, owner: StreamOwner, about: int | None, decoder: SseDecoder) -> None:
         self._owner = owner
         self._about = about
-        self._cursor = cursor
+        self._decoder = decoder
         self._attempt: StreamGet | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
@@ -53,13 +54,13 @@ class GetStream:
     def open_now(self) -> None:
         self._timer = None
         self._has_heard = False
-        self._cursor.start_again()
-        payload = self._owner.get_payload(self._cursor.last_event_id)
-        self._attempt = StreamGet(self, payload)
+        self._decoder.start_again()
+        payload = self._owner.get_payload(self._decoder.last_event_id)
+        self._attempt = StreamGet(self, payload, tells_why=self._about is not None)
         self._owner.pool.send(self._attempt)
 
     def open_later(self) -> None:
-        wait_s = pause_s(self._cursor.retry_ms, self._polls)
+        wait_s = pause_s(self._decoder.retry_ms, self._polls)
         self._polls += 1
         if self._failures or (self._about is None and self._quiet_ends):
             wait_s = max(wait_s, min(_MAX_PAUSE_S, _PAUSE_S * 2 ** min(self._failures + self._quiet_ends, 6)))
@@ -82,11 +83,6 @@ class GetStream:
 
     # ---- what an attempt reports
 
-    @property
-    def tells_why(self) -> bool:
-        """Whether a caller waits to hear why there is no stream."""
-        return self._about is not None
-
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None:
         fault = answer_fault(self._owner.shown, status, headers, body, self._owner.hide)
         if status == 404 and self._owner.session_id is not None:
@@ -98,7 +94,7 @@ class GetStream:
 
     def read(self, data: bytes) -> None:
         try:
-            events = self._cursor.read(data)
+            events = self._decoder.feed(data)
         except CallerError:
             self._give_up(too_large_fault(self._owner.shown))
             return
@@ -123,7 +119,7 @@ class GetStream:
         self._failures = 0
         self._quiet_ends = 0 if self._has_heard else self._quiet_ends + 1
         if self._about is not None:
-            self._owner.receiver.stream_paused(self._about, self._cursor.retry_ms)
+            self._owner.receiver.stream_paused(self._about, self._decoder.retry_ms)
         self.open_later()
 
     def failed(self, error: UpstreamError) -> None:
@@ -146,13 +142,6 @@ class GetStream:
 
 
 class StreamReader(Protocol):
-    """The reader of one GET's events."""
-
-    @property
-    def tells_why(self) -> bool:
-        """Whether somebody is told why there is no stream."""
-        ...
-
     def read(self, data: bytes) -> None: ...
 
     def refused(self, status: int, headers: RawHeaders, body: bytes) -> None: ...
@@ -163,17 +152,17 @@ class StreamReader(Protocol):
 
 
 class StreamGet(HttpExchange):
-    """One GET for an event stream."""
-
-    def __init__(self, reader: StreamReader, payload: bytes) -> None:
+    def __init__(self, reader: StreamReader, payload: bytes, *, tells_why: bool) -> None:
+        """`tells_why`: somebody waits to hear why there is no stream."""
         super().__init__(payload, repeatable=True, is_urgent=True)
         self._reader = reader
+        self._tells_why = tells_why
         self._refusal: Refusal | None = None
 
     def on_head(self, status: int, headers: RawHeaders) -> None:
         if status != 200 or media_type_of(headers) != SSE_TYPE:
             self._refusal = Refusal(status, headers)
-            if self._refusal.is_whole or not self._reader.tells_why:
+            if self._refusal.is_whole or not self._tells_why:
                 self._refused(self._refusal)
 
     def on_data(self, data: bytes) -> None:

@@ -1,5 +1,7 @@
 """What both transports over HTTP have: where the server is, and all that is on its way there.
 
+Owns what the operator wrote about such a server, and what the exchanges on the way need from their transport.
+
 A request has our id, and its answer a stream. No answer comes to notifications, nor to our responses to the
 server: whoever closes the transport waits a moment for these. The last ones are cancellations of calls, and a
 server that does not hear of them works on for nobody.
@@ -7,12 +9,15 @@ server that does not hear of them works on for nobody.
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from callgate.http_client.address import operator_headers, parse_address
 from callgate.http_client.client import HttpClient
-from callgate.upstreams.http.settings import HttpSettings
-from callgate.upstreams.http.stream_owner import UnderWay
-from callgate.upstreams.transport import Receiver
+from callgate.http_client.pool import HttpPool
+from callgate.upstreams.hide_secrets import Hide, as_it_is, held_in_address, hider
+from callgate.upstreams.transport import Receiver, Transport
+from callgate.wire.framing.sse import SseDecoder
 
 # Past this, more in line only means later time-outs: the caller is told to come back instead.
 MAX_WAITING = 1_000
@@ -20,7 +25,55 @@ MAX_WAITING = 1_000
 FAREWELL_S = 1.0
 
 
-class HttpTransport:
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """What the operator wrote about one server. Holds secrets: none of it is in its `repr`."""
+
+    name: str
+    url: str = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    redact: Hide = as_it_is  # takes out what looks like a secret of anybody's
+
+    def hider(self) -> Hide:
+        return hider(held_in_address(self.url, dict(self.headers).values()), self.redact)
+
+
+class UnderWay(Protocol):
+    """A message on its way, or the stream of its answer."""
+
+    def cancel(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class StreamOwner(Protocol):
+    """What the exchanges of a transport need from it."""
+
+    shown: str  # name and address for messages
+    hide: Hide  # takes the server's secrets out of a text
+    receiver: Receiver
+    pool: HttpPool
+    can_resume: bool  # legacy only: 2026-07-28 has no resumable streams
+    session_id: bytes | None
+
+    def get_payload(self, last_event_id: str | None) -> bytes: ...
+
+    def session_given(self, session_id: bytes) -> bool:
+        """False when it cannot be sent back."""
+        ...
+
+    def session_lost(self) -> None: ...
+
+    def post_ended(self, stream: UnderWay, about: int | None) -> None: ...
+
+    def resume(self, about: int, decoder: SseDecoder) -> None: ...
+
+    def listen_refused(self) -> None: ...
+
+
+class HttpTransport(Transport):
     """Made inside a running loop. The client stays open when this is closed: it is shared."""
 
     def __init__(self, settings: HttpSettings, client: HttpClient, receiver: Receiver) -> None:

@@ -9,19 +9,18 @@ Rules
 """
 
 import asyncio
+from urllib.parse import urljoin
 
-from callgate.http_client.address import HttpAddress, post_head, request_line, resolve_address
+from callgate.http_client.address import HttpAddress, parse_address, post_head, request_line
 from callgate.http_client.client import HttpClient
 from callgate.http_client.exchange import HttpExchange, RawHeaders
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE
 from callgate.model.errors import CallerError, SetupError, UpstreamError
 from callgate.upstreams.http.faults import Refusal, answer_fault, session_lost_fault, too_large_fault
 from callgate.upstreams.http.get_stream import StreamGet
-from callgate.upstreams.http.http_transport import MAX_WAITING, HttpTransport
+from callgate.upstreams.http.http_transport import MAX_WAITING, HttpSettings, HttpTransport
 from callgate.upstreams.http.message_post import REPEATABLE_METHODS
-from callgate.upstreams.http.settings import HttpSettings
-from callgate.upstreams.one_stream import OneStream
-from callgate.upstreams.transport import Receiver
+from callgate.upstreams.transport import OneStream, Receiver
 from callgate.wire.framing.sse import SseDecoder
 
 # The first event comes at once from a server that works; the same patience as for a connection.
@@ -44,7 +43,8 @@ class LegacySseTransport(HttpTransport, OneStream):
     async def start(self) -> None:
         self._endpoint_found = asyncio.get_running_loop().create_future()
         head = request_line("GET", self._address) + self._own_lines
-        self._stream = StreamGet(self, head + b"accept: text/event-stream\r\n\r\n")
+        payload = head + b"accept: text/event-stream\r\n\r\n"
+        self._stream = StreamGet(self, payload, tells_why=True)
         self.pool.send(self._stream)
         try:
             async with asyncio.timeout(_ENDPOINT_TIMEOUT_S):
@@ -85,8 +85,6 @@ class LegacySseTransport(HttpTransport, OneStream):
 
     # ---- what the exchanges report
 
-    tells_why = True
-
     def read(self, data: bytes) -> None:
         try:
             events = self._decoder.feed(data)
@@ -107,7 +105,7 @@ class LegacySseTransport(HttpTransport, OneStream):
 
     def _take_endpoint(self, data: bytes) -> None:
         try:
-            endpoint = resolve_address(self._url, data.decode())
+            endpoint = parse_address(urljoin(self._url, data.decode()))
         except (SetupError, UnicodeDecodeError):
             self.failed(UpstreamError(UPSTREAM_FAILED, f"{self.shown} named an endpoint that is not a URL"))
             return

@@ -30,10 +30,10 @@ from callgate.upstreams.http.faults import (
     is_answer_to,
     too_large_fault,
 )
-from callgate.upstreams.http.stream_owner import EventCursor, StreamOwner
+from callgate.upstreams.http.http_transport import StreamOwner
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.framing.pieces import Pieces
-from callgate.wire.framing.sse import SseEvent
+from callgate.wire.framing.sse import SseDecoder, SseEvent
 from callgate.wire.json_rpc import Result, result_in
 
 # A server that has answered should end the stream by itself (both eras); one that does not is cut off.
@@ -56,7 +56,7 @@ class MessagePost(HttpExchange):
     _status = 0
     _headers: RawHeaders = []  # noqa: RUF012 - replaced, never changed
     _body: Pieces | None = None  # from its first piece on
-    _cursor: EventCursor | None = None
+    _decoder: SseDecoder | None = None
     repeatable = is_urgent = _is_initialize = False
     _is_json = False
     _is_answered = False
@@ -103,14 +103,14 @@ class MessagePost(HttpExchange):
             return
         kind = media_type_of(headers)
         if kind == SSE_TYPE:
-            self._cursor = EventCursor()
+            self._decoder = SseDecoder()
         self._is_json = kind == JSON_TYPE
 
     def on_data(self, data: bytes) -> None:
         if self._is_over:
             return
-        if self._cursor is not None:
-            self._read_stream(self._cursor, data)
+        if self._decoder is not None:
+            self._read_stream(self._decoder, data)
             return
         if self._body is None:
             self._body = Pieces()
@@ -121,8 +121,8 @@ class MessagePost(HttpExchange):
     def on_end(self) -> None:
         if self._is_over:
             return
-        if self._cursor is not None:
-            self._stream_ended(self._cursor, was_clean=True, error=None)
+        if self._decoder is not None:
+            self._stream_ended(self._decoder, None)
             return
         body = self._body.take() if self._body is not None else b""
         if self._has_session and self._status == 404:
@@ -152,8 +152,8 @@ class MessagePost(HttpExchange):
     def on_failure(self, error: UpstreamError) -> None:
         if self._is_over:
             return
-        if self._cursor is not None:
-            self._stream_ended(self._cursor, was_clean=False, error=error)
+        if self._decoder is not None:
+            self._stream_ended(self._decoder, error)
         else:
             self._fail(error)
 
@@ -166,9 +166,9 @@ class MessagePost(HttpExchange):
 
     # ---- streams
 
-    def _read_stream(self, cursor: EventCursor, data: bytes) -> None:
+    def _read_stream(self, decoder: SseDecoder, data: bytes) -> None:
         try:
-            events = cursor.read(data)
+            events = decoder.feed(data)
         except CallerError:
             self._fail(too_large_fault(self._owner.shown))
             return
@@ -190,15 +190,15 @@ class MessagePost(HttpExchange):
         self._end()
         self.cancel()
 
-    def _stream_ended(self, cursor: EventCursor, *, was_clean: bool, error: UpstreamError | None) -> None:
+    def _stream_ended(self, decoder: SseDecoder, error: UpstreamError | None) -> None:
         about = self._about
         if about is None or self._is_answered:
             self._end()
-        elif cursor.last_event_id is not None and self._owner.can_resume:
+        elif decoder.last_event_id is not None and self._owner.can_resume:
             self._end()
-            if was_clean:
-                self._owner.receiver.stream_paused(about, cursor.retry_ms)
-            self._owner.resume(about, cursor)
+            if error is None:
+                self._owner.receiver.stream_paused(about, decoder.retry_ms)
+            self._owner.resume(about, decoder)
         else:
             self._fail(error or cut_stream_fault(self._owner.shown))
 

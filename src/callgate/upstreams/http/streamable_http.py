@@ -6,6 +6,7 @@ client's. Must not know request tables, time-outs or clients: it reports to a `R
 """
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 
 from callgate.http_client.address import header_lines, post_head, request_line
@@ -14,11 +15,10 @@ from callgate.model.envelope import Era
 from callgate.model.errors import SetupError, UpstreamError
 from callgate.upstreams.http.faults import session_lost_fault
 from callgate.upstreams.http.get_stream import GetStream
-from callgate.upstreams.http.http_transport import FAREWELL_S, MAX_WAITING, HttpTransport
+from callgate.upstreams.http.http_transport import FAREWELL_S, MAX_WAITING, HttpSettings, HttpTransport
 from callgate.upstreams.http.message_post import MessagePost
-from callgate.upstreams.http.settings import HttpSettings
-from callgate.upstreams.http.stream_owner import EventCursor
 from callgate.upstreams.transport import ParamHeaders, Receiver
+from callgate.wire.framing.sse import SseDecoder
 from callgate.wire.http_rules import encode_header_value
 from callgate.wire.revisions import MODERN_REVISIONS
 
@@ -98,17 +98,12 @@ class StreamableHttpTransport(HttpTransport):
             return  # gone, or it does not let clients end sessions: both fine
 
     @property
-    def stderr_tail(self) -> list[str]:
-        return []
-
-    @property
     def has_session(self) -> bool:
         return self.session_id is not None
 
     # ---- beyond Transport: what only HTTP has
 
     def negotiated(self, revision: str) -> None:
-        """What every later request says it speaks."""
         self._revision = revision
         self._prepare_heads()
 
@@ -116,11 +111,10 @@ class StreamableHttpTransport(HttpTransport):
         """Legacy: the server's own messages, from after the handshake until `close`. Modern has none."""
         if self._is_modern or self._is_over or self.is_listen_refused or self._listen is not None:
             return
-        self._listen = GetStream(self, None, EventCursor())
+        self._listen = GetStream(self, None, SseDecoder())
         self._listen.open_now()
 
     def pause_stream(self, about: int | None) -> None:
-        """Read no more of that request's stream (None: the listen stream) until `resume_stream`."""
         stream = self._listen if about is None else self._under_way.get(about)
         if stream is not None:
             stream.pause()
@@ -154,8 +148,8 @@ class StreamableHttpTransport(HttpTransport):
         self._stop()
         self.receiver.lost(session_lost_fault(self.shown))
 
-    def resume(self, about: int, cursor: EventCursor) -> None:
-        stream = GetStream(self, about, cursor)
+    def resume(self, about: int, decoder: SseDecoder) -> None:
+        stream = GetStream(self, about, decoder)
         self._under_way[about] = stream
         stream.open_later()
 
@@ -175,12 +169,9 @@ def _metadata_lines(method: str | None, name: str | None, param_headers: ParamHe
     if method is None:
         return b""
     lines = _name_lines(method, name)
-    if param_headers:
-        try:
-            lines += header_lines(param_headers)
-        except SetupError:
-            # A name or value that would break out of its line: the server will say what it misses.
-            return lines
+    # A name or value that would break out of its line: the server will say what it misses.
+    with suppress(SetupError):
+        lines += header_lines(param_headers)
     return lines
 
 

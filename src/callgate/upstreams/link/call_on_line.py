@@ -52,7 +52,6 @@ class CallOnLine(msgspec.Struct, frozen=True):
     line: Line
     introduction: Introduction
     levels: LogLevels
-    is_shared: bool = True
 
     def plain(self, hop: Hop, asker: Asker, tell: Tell) -> Coroutine[Any, Any, Reply]:
         """As it is, but for the envelope."""
@@ -101,7 +100,7 @@ class CallOnLine(msgspec.Struct, frozen=True):
         turn = await own.take_turn(asker.envelope, asker.session, timeout_s)
         try:
             introduction = await own.until_ready(turn.line, timeout_s)
-            call = CallOnLine(turn.line, introduction, self.levels, is_shared=False)
+            call = CallOnLine(turn.line, introduction, self.levels)
 
             def put(said: Said) -> Awaitable[None]:
                 if isinstance(said, Asking):
@@ -136,13 +135,13 @@ class CallOnLine(msgspec.Struct, frozen=True):
             case "logging/setLevel" if modern_line:
                 level = level_in(hop.params)
                 check_level(level)
-                self.levels.set(session_id, level)
+                self.levels.by_session[session_id] = level
                 return Reply(result=b"{}")
             case "logging/setLevel":
-                set_level = self.line.set_level if self.is_shared else self.line.pass_level
+                set_level = self.line.set_level if self.line.link.is_shared else self.line.pass_level
                 reply = await set_level(hop.params)
                 if reply.fault is None:
-                    self.levels.set(session_id, level_in(hop.params))
+                    self.levels.by_session[session_id] = level_in(hop.params)
                 return reply
             case _:
                 return None
@@ -235,7 +234,7 @@ def _speaker(asker: Asker, levels: LogLevels) -> Envelope:
     if asker.envelope.era is Era.MODERN:
         return asker.envelope
     session = asker.session
-    return replace(session.envelope, log_level=levels.of(session.session_id))
+    return replace(session.envelope, log_level=levels.by_session.get(session.session_id))
 
 
 def _restore_subscription(said: Said, rpc_id: bytes) -> Said:

@@ -21,11 +21,11 @@ from callgate.model.error_codes import (
     UPSTREAM_TIMEOUT,
 )
 from callgate.model.errors import UpstreamError
-from callgate.model.reply import Answer
+from callgate.model.reply import Reply, RpcFault
 from callgate.upstreams.transport import Opened
 from callgate.wire.eras.capabilities import capabilities_across
-from callgate.wire.eras.params import OUR_INFO, with_envelope
-from callgate.wire.fault_of import read_fault
+from callgate.wire.eras.envelopes import name_and_version
+from callgate.wire.eras.params import OUR_INFO, our_envelope, with_envelope
 from callgate.wire.json_rpc import NOT_READABLE, encode_notification, read_if_readable
 from callgate.wire.revisions import LEGACY_REVISIONS, META_SERVER_INFO, MODERN_REVISIONS
 
@@ -37,13 +37,11 @@ _INITIALIZED = "notifications/initialized"
 _REFUSING_STATUSES = frozenset({400, 404, 405})
 _MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
 
-AskHandshake = Callable[[str, bytes, float], Awaitable[Answer]]
+AskHandshake = Callable[[str, bytes, float], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What the upstream said of itself."""
-
     era: Era
     revision: str
     result: bytes  # its `initialize` or `server/discover` result
@@ -59,58 +57,29 @@ def discover_params(client: Envelope | None = None) -> bytes:
 
 def initialize_params(client: Envelope | None) -> bytes:
     """`client`: the one client that this connection serves; None when it is shared, and declares nothing."""
-    if client is None:
-        revision, capabilities, info = LEGACY_REVISIONS[0], b"{}", OUR_INFO
-    else:
-        revision = client.revision if client.era is Era.LEGACY else LEGACY_REVISIONS[0]
-        capabilities, info = client.capabilities, client.client_info or OUR_INFO
-        if client.era is Era.MODERN:
-            capabilities = capabilities_across(capabilities, Era.MODERN)
+    client = client or our_envelope("")
+    revision, capabilities = client.revision, client.capabilities
+    if client.era is Era.MODERN:
+        revision, capabilities = LEGACY_REVISIONS[0], capabilities_across(capabilities, Era.MODERN)
     return b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
         revision.encode(),
         capabilities,
-        info,
+        client.client_info or OUR_INFO,
     )
 
 
-def error_message(error: bytes | None) -> str:
-    return read_fault(error or b"{}").message[:300]
-
-
-def is_modern_evidence(error: bytes, *also: int) -> bool:
+def is_modern_evidence(fault: RpcFault | None, *also: int) -> bool:
     """A recognised modern error names a modern server; any other one does not.
 
     `also`: codes that mean the same as an answer to this request.
     """
-    return read_fault(error).code in (*_MODERN_ERRORS, *also)
-
-
-class _Info(msgspec.Struct):
-    name: Any = None
-    version: Any = None
-
-    @classmethod
-    def read(cls, raw: msgspec.Raw) -> tuple[str | None, str | None]:
-        """A name is for people: one that is odd is no reason not to work with the server."""
-        info = read_if_readable(_info_decoder, raw) or cls()
-        return _text(info.name), _text(info.version)
-
-
-_info_decoder = msgspec.json.Decoder(_Info)
-
-
-def _text(value: Any) -> str | None:
-    return value[:200] if isinstance(value, str) else None
-
-
-class _DiscoverMeta(msgspec.Struct):
-    server_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name=META_SERVER_INFO)
+    return fault is not None and fault.code in (*_MODERN_ERRORS, *also)
 
 
 class _Discover(msgspec.Struct):
     supportedVersions: list[str]  # noqa: N815 - the protocol's own spelling
     capabilities: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    meta: _DiscoverMeta = msgspec.field(default_factory=_DiscoverMeta, name="_meta")
+    meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict[str, msgspec.Raw], name="_meta")
 
 
 class _Initialize(msgspec.Struct):
@@ -127,7 +96,7 @@ def read_discover(result: bytes) -> Introduction | None:
     said = read_if_readable(_discover_decoder, result)
     if said is None or set(MODERN_REVISIONS).isdisjoint(said.supportedVersions):
         return None
-    name, version = _Info.read(said.meta.server_info)
+    name, version = name_and_version(said.meta.get(META_SERVER_INFO, msgspec.Raw()))
     return Introduction(Era.MODERN, MODERN_REVISIONS[0], result, name, version, said.capabilities)
 
 
@@ -143,7 +112,7 @@ def read_initialize(name: str, result: bytes) -> Introduction:
             UPSTREAM_FAILED,
             f"{name} wants protocol revision {said.protocolVersion[:40]!r}, which we do not support",
         )
-    server_name, version = _Info.read(said.serverInfo)
+    server_name, version = name_and_version(said.serverInfo)
     return Introduction(Era.LEGACY, said.protocolVersion, result, server_name, version, said.capabilities)
 
 
@@ -173,19 +142,20 @@ async def shake_hands(
         introduction = await _probe(name, opened.era, ask, client, start_timeout_s)
         if introduction is not None:
             return introduction
-    answer = await ask("initialize", initialize_params(client), start_timeout_s)
-    if answer.result is None:
-        speaks_modern = answer.error is not None and is_modern_evidence(answer.error, METHOD_NOT_FOUND)
+    reply = await ask("initialize", initialize_params(client), start_timeout_s)
+    if reply.result is None:
+        speaks_modern = is_modern_evidence(reply.fault, METHOD_NOT_FOUND)
         if opened.era is None and speaks_modern:
             # It was silent only because it was not up yet.
             introduction = await _probe(name, Era.MODERN, ask, client, start_timeout_s)
             if introduction is not None:
                 return introduction
+        told = "" if reply.fault is None else reply.fault.message[:300]
         if opened.era is Era.LEGACY and speaks_modern:
-            raise other_era(name, Era.LEGACY, f" ({error_message(answer.error)})")
-        text = f"{name} refused initialize: {error_message(answer.error)}"
+            raise other_era(name, Era.LEGACY, f" ({told})")
+        text = f"{name} refused initialize: {told}"
         raise UpstreamError(UPSTREAM_FAILED, text, data={"refused": "initialize"})
-    introduction = read_initialize(name, answer.result)
+    introduction = read_initialize(name, reply.result)
     opened.transport.negotiated(introduction.revision)
     opened.transport.send(encode_notification(_INITIALIZED, b""), None, _INITIALIZED)
     opened.transport.listen()
@@ -198,14 +168,12 @@ async def _probe(
     """None: this is a legacy server. Silence means so only where the era is not known."""
     timeout_s = start_timeout_s if era is Era.MODERN else PROBE_TIMEOUT_S
     try:
-        answer = await ask("server/discover", discover_params(client), timeout_s)
+        reply = await ask("server/discover", discover_params(client), timeout_s)
     except UpstreamError as error:
         if era is Era.MODERN or error.code is not UPSTREAM_TIMEOUT:
             raise
         return None  # silence
-    introduction = read_discover(answer.result) if answer.result is not None else None
-    if introduction is None and (
-        era is Era.MODERN or (answer.error is not None and is_modern_evidence(answer.error))
-    ):
+    introduction = read_discover(reply.result) if reply.result is not None else None
+    if introduction is None and (era is Era.MODERN or is_modern_evidence(reply.fault)):
         raise other_era(name, Era.MODERN)
     return introduction

@@ -15,12 +15,12 @@ from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_SESSION_LOST, UPSTREAM_STARTING
 from callgate.model.errors import UpstreamError
 from callgate.model.health import Failure
-from callgate.model.reply import Answer, Undelivered, Unsolicited
+from callgate.model.reply import Reply, Undelivered, Unsolicited
 from callgate.model.stderr_text import quoted, telling_line
 from callgate.upstreams.link.call_limits import CallLimits
 from callgate.upstreams.link.handshake import Introduction, shake_hands
 from callgate.upstreams.link.traffic import Traffic
-from callgate.upstreams.transport import Opened, Opener
+from callgate.upstreams.transport import Opener
 from callgate.wire.connection.errors import copy_of
 from callgate.wire.connection.request_table import START_TIMEOUT_S
 
@@ -38,8 +38,6 @@ OnState = Callable[[bool], None]  # whether it is up
 
 @dataclass(frozen=True, slots=True)
 class LinkPlan:
-    """What a link is for."""
-
     name: str
     opener: Opener
     era: Era | None  # None: whichever the upstream prefers
@@ -65,7 +63,6 @@ class Link:
         # What is only passed on, for every call, is the traffic's own.
         self.ask, self.begin, self.tell = traffic.ask, traffic.begin, traffic.tell
         self.received, self.answered, self.stream_paused = traffic.received, traffic.answered, traffic.paused
-        self._opened: Opened | None = None  # what carries the frames now, or did
         self._tail_before: list[str] = []
         self._doubting: asyncio.Task[None] | None = None
         self._era = plan.era
@@ -104,7 +101,7 @@ class Link:
     @property
     def is_pipe(self) -> bool:
         """All requests share one stream, so that what the server says carries no address."""
-        return self._opened is not None and self._opened.is_pipe
+        return self._traffic.over is not None and self._traffic.over.is_pipe
 
     @property
     def is_shared(self) -> bool:
@@ -117,7 +114,7 @@ class Link:
 
     @property
     def _tail(self) -> list[str]:
-        return self._opened.transport.stderr_tail if self._opened is not None else []
+        return self._traffic.over.transport.stderr_tail if self._traffic.over is not None else []
 
     # ---- what it is for
 
@@ -134,7 +131,7 @@ class Link:
 
     async def retry(self) -> None:
         """End the back-off, if there is one. Returns when the attempt is over, well or not."""
-        if self._traffic.connection.retry_at() is not None:
+        if self._traffic.connection.retry_at is not None:
             self.attempted.clear()
             self._hurried.set()
         await self.attempted.wait()
@@ -150,7 +147,7 @@ class Link:
     @property
     def has_server_session(self) -> bool:
         """The server gave this connection an `Mcp-Session-Id`."""
-        return self._opened is not None and self._opened.transport.has_session
+        return self._traffic.over is not None and self._traffic.over.transport.has_session
 
     async def close(self) -> None:
         self._closing = True
@@ -160,8 +157,8 @@ class Link:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._opened is not None:
-            await self._opened.transport.close()
+        if self._traffic.over is not None:
+            await self._traffic.over.transport.close()
 
     # ---- life
 
@@ -174,7 +171,7 @@ class Link:
                 self._started_at = None
                 self._lose(UpstreamError(UPSTREAM_FAILED, f"Connecting to {self._plan.name} failed"))
                 self.attempted.set()
-            retry_at = self._traffic.connection.retry_at()
+            retry_at = self._traffic.connection.retry_at
             if retry_at is not None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurried.wait(), max(0.0, retry_at - self._loop.time()))
@@ -206,13 +203,13 @@ class Link:
             await self._gone.wait()
             self._on_state(False)
         finally:
-            if self._opened is not None:
-                await self._opened.transport.close()
+            if self._traffic.over is not None:
+                await self._traffic.over.transport.close()
 
     async def _start(self) -> None:
         self._is_probing = False
         self._tail_before = self.stderr_tail
-        opened = self._opened = await self._plan.opener(self, self._era)
+        opened = await self._plan.opener(self, self._era)
         self._traffic.use(opened)
         await opened.transport.start()
         self._traffic.connection.opened()
@@ -223,12 +220,12 @@ class Link:
         self._traffic.server = self.introduction.server_version, self.introduction.revision
         self._traffic.ready()
 
-    async def _ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
+    async def _ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Reply:
         # Until it is answered: a server that is slow to start reads it, and perhaps ends, only later.
         self._is_probing = self._is_probing or method == "server/discover"
-        answer = await self._traffic.ask_handshake(method, params, timeout_s)
+        reply = await self._traffic.ask_handshake(method, params, timeout_s)
         self._is_probing = False
-        return answer
+        return reply
 
     def _lose(self, error: UpstreamError) -> None:
         self._note(error)
@@ -244,7 +241,7 @@ class Link:
     def stream_failed(self, about: int, error: UpstreamError) -> None:
         self._traffic.failed(about, error)
         is_doubtful = error.data.get("status") in _DOUBTFUL_STATUSES
-        recheck = self._opened.recheck if self._opened is not None and is_doubtful else None
+        recheck = self._traffic.over.recheck if self._traffic.over is not None and is_doubtful else None
         # Nobody accepts connections, and nobody is still being answered: the server is gone, not busy.
         if self.is_ready and error.data.get("reason") == "unreachable" and self.in_flight == 0:
             self.lost(error)

@@ -49,18 +49,16 @@ class Listening:
 
         The subscription before this one ends when this one is there: nothing is missed between them.
         """
-        acknowledged: asyncio.Future[frozenset[str]] = asyncio.get_running_loop().create_future()
+        acknowledged: asyncio.Future[frozenset[str]] = self._loop.create_future()
         before = self._task
         self._task = asyncio.create_task(self._listen(sorted(uris), acknowledged))
-        granted: frozenset[str] = frozenset()
         try:
-            granted = await asyncio.wait_for(asyncio.shield(acknowledged), _PATIENCE_S)
+            return await asyncio.wait_for(asyncio.shield(acknowledged), _PATIENCE_S)
         except TimeoutError:
-            pass
+            return frozenset()
         finally:
             if before is not None:
                 self._end(before)
-        return granted
 
     @property
     def is_open(self) -> bool:

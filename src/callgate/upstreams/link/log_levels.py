@@ -43,15 +43,6 @@ class LogLevels:
     def __init__(self) -> None:
         self.by_session: dict[str, str] = {}
 
-    def set(self, session_id: str, level: str) -> None:
-        self.by_session[session_id] = level
-
-    def of(self, session_id: str) -> str | None:
-        return self.by_session.get(session_id)
-
-    def forget(self, session_id: str) -> None:
-        self.by_session.pop(session_id, None)
-
     def wanting(self, params: bytes) -> list[str]:
         """The sessions that set a level at which this message is shown."""
         rank = rank_of(level_in(params))

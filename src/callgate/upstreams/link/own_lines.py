@@ -58,18 +58,12 @@ class Shares:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._servers: list[OwnLines] = []
-
-    def join(self, server: "OwnLines") -> None:
-        self._servers.append(server)
-
-    def leave(self, server: "OwnLines") -> None:
-        self._servers.remove(server)
+        self.servers: list[OwnLines] = []
 
     def make_room(self, principal: str) -> bool:
         """What was idle longest goes. False: all that it may have are in use."""
-        while sum(server.count(principal) for server in self._servers) >= self.limit:
-            idle = [entry for server in self._servers for entry in server.idle(principal)]
+        while sum(server.count(principal) for server in self.servers) >= self.limit:
+            idle = [entry for server in self.servers for entry in server.idle(principal)]
             if not idle:
                 return False
             min(idle, key=lambda entry: entry.used_at).end()
@@ -108,7 +102,7 @@ class OwnLines:
         self._on_empty = on_empty
         self._shares = shares
         if shares is not None:
-            shares.join(self)
+            shares.servers.append(self)
         self._owned: dict[_Key, _Owned] = {}
         self._turns_given = 0
         # Of a legacy server: one handshake declares one thing. Modern requests carry it to any line.
@@ -207,7 +201,7 @@ class OwnLines:
         await asyncio.gather(*(line.close() for line in self.all()))
         await self._ending.wait()
         if self._shares is not None:
-            self._shares.leave(self)
+            self._shares.servers.remove(self)
             self._shares = None
 
     def count(self, principal: str) -> int:

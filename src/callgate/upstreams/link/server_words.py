@@ -17,7 +17,7 @@ import msgspec
 from callgate.model.envelope import Envelope
 from callgate.model.error_codes import UPSTREAM_FAILED
 from callgate.model.errors import UpstreamError
-from callgate.model.offers import OfferKind
+from callgate.model.offers import KIND_BY_METHOD
 from callgate.model.reply import Answer, Asking, Notice, Undelivered, Unsolicited, Withdrawn
 from callgate.upstreams.link.call import Call
 from callgate.upstreams.link.log_levels import MESSAGE, level_in, rank_of
@@ -38,7 +38,7 @@ _MAX_OPEN = 1000
 _PUBLIC_NOTICES = frozenset({*LIST_CHANGED.values(), UPDATED})
 # Of these no client waits for what is logged meanwhile: they are asked for all who share the connection.
 _ASKED_FOR_ALL = frozenset(
-    {*(kind.method for kind in OfferKind), "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+    {*KIND_BY_METHOD, "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
 
 
@@ -94,8 +94,11 @@ class ServerWords:
 
     def notified(self, said: Notified) -> None:
         method, params = said.method, said.params
-        if method == "notifications/cancelled" and self._take_back(params):
-            return
+        if method == "notifications/cancelled":
+            taken_back = self._pop(bytes(peek(params).requestId))  # a question of its own
+            if taken_back is not None:
+                self._withdraw(taken_back, params)
+                return
         call: Call | None = said.pending.call if said.pending is not None else None
         if (subscription := subscription_of(params)) is not None:
             call = self._carrier.call_of(own_id(subscription)) or call
@@ -115,13 +118,6 @@ class ServerWords:
             self._on_unsolicited(Notice(method, params))
         elif method != MESSAGE or not call.log_floor or rank_of(level_in(params)) >= call.log_floor:
             call.put(Notice(method, params))
-
-    def _take_back(self, params: bytes) -> bool:
-        """Whether a server's `notifications/cancelled` withdraws a question of its own."""
-        found = self._pop(bytes(peek(params).requestId))
-        if found is not None:
-            self._withdraw(found, params)
-        return found is not None
 
     def _is_asked(self, call: Call) -> bool:
         """Whether it waits for an answer already."""

@@ -9,7 +9,7 @@ Rules
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from callgate.model.envelope import Envelope
@@ -24,7 +24,7 @@ from callgate.wire.connection import events
 from callgate.wire.connection.connection import Connection, ConnectionState
 from callgate.wire.fault_of import read_fault
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
-from callgate.wire.json_rpc import encode_error_object, encode_notification, result_in
+from callgate.wire.json_rpc import encode_notification, result_in
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Traffic:
         self._loop = asyncio.get_running_loop()
         self.connection = Connection(random.random, timeout_s)
         self.server: tuple[str | None, str | None] = (None, None)  # version and revision, once ready
-        self._over: Opened | None = None
+        self.over: Opened | None = None  # what carries the frames now, or did
         self._words = ServerWords(client, self, lambda: answer_timeout_s() + _MARGIN_S, on_unsolicited)
         self._is_shared = client is None
         self.drops = False
@@ -63,8 +63,7 @@ class Traffic:
         return self.connection.state is ConnectionState.READY
 
     def use(self, opened: Opened) -> None:
-        """What carries the frames from now on."""
-        self._over = opened
+        self.over = opened
         # A pipe that several clients share is not held for one of them: the others would wait for a stranger.
         self.drops = self._is_shared and opened.is_pipe
 
@@ -81,7 +80,7 @@ class Traffic:
         """Sends it, and it gets what comes of it. Raises UpstreamError at once when the server is down."""
         now, method, timeout_s = self._loop.time(), call.method, call.timeout_s
         sent = self.connection.ask(method, call.params, call, timeout_s, now, call.limit_key)
-        rpc_id, over = sent.rpc_id, self._over
+        rpc_id, over = sent.rpc_id, self.over
         call.rpc_id, call.keeper = rpc_id, self
         if (hop := call.hop) is not None:
             hop.rpc_id = rpc_id
@@ -101,25 +100,22 @@ class Traffic:
         if not call.is_over:
             self.cancel(call.rpc_id)
 
-    async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Answer:
+    async def ask_handshake(self, method: str, params: bytes, timeout_s: float) -> Reply:
         call = Call()
         send = self.connection.ask_handshake(method, params, call, self._loop.time(), timeout_s)
         call.rpc_id, call.method = send.rpc_id, method
         self._arm()
         self._send(send, call)
-        reply = await call.go_on(tell_nobody)
-        if reply.fault is not None:
-            return Answer(error=encode_error_object(reply.fault))
-        return Answer(result=reply.result)
+        return await call.go_on(tell_nobody)
 
     def tell(self, method: str, params: bytes) -> None:
-        if self.is_ready and self._over is not None:
-            self._over.transport.send(encode_notification(method, params), None, method)
+        if self.is_ready and self.over is not None:
+            self.over.transport.send(encode_notification(method, params), None, method)
 
     def hold(self, rpc_id: int, is_full: bool) -> None:
         """Its asker is behind, or caught up: backpressure reaches the stream (rule 9 of `Connection`)."""
-        if self._over is not None and not self.drops:
-            hold = self._over.transport.pause_stream if is_full else self._over.transport.resume_stream
+        if self.over is not None and not self.drops:
+            hold = self.over.transport.pause_stream if is_full else self.over.transport.resume_stream
             hold(rpc_id)
 
     # ---- the life of the connection
@@ -130,7 +126,7 @@ class Traffic:
 
     def lost(self, error: UpstreamError) -> None:
         self._words.forget_all()
-        self._deliver([*self.connection.lost(error, self._loop.time())])
+        self._deliver(self.connection.lost(error, self._loop.time()))
 
     def renew(self, error: UpstreamError) -> None:
         """The server only forgot our session: what is safe to ask twice is asked again, once it knows us."""
@@ -148,7 +144,7 @@ class Traffic:
 
     def close(self) -> None:
         self._words.forget_all()
-        self._deliver([*self.connection.close(self._loop.time())])
+        self._deliver(self.connection.close(self._loop.time()))
         if self._timer is not None:
             self._timer.cancel()
 
@@ -185,9 +181,7 @@ class Traffic:
         if (call := self.call_of(about)) is not None:
             call.put(Paused(retry_ms))
 
-    def _deliver(
-        self, happened: list[events.Event] | list[events.Ended] | list[events.Ended | events.Send]
-    ) -> None:
+    def _deliver(self, happened: Iterable[events.Event | events.Send]) -> None:
         for event in happened:
             match event:
                 case events.Answered():
@@ -246,19 +240,19 @@ class Traffic:
         self._arm()
 
     def answer_back(self, asked: events.AskedBack, answer: Answer) -> None:
-        if asked.epoch != self.connection.epoch or self._over is None:
+        if asked.epoch != self.connection.epoch or self.over is None:
             return
         member, body = (b"error", answer.error) if answer.error is not None else (b"result", answer.result)
         frame = b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (asked.rpc_id, member, body or b"{}")
-        self._over.transport.send(frame)
+        self.over.transport.send(frame)
 
     # ---- sending
 
     def _send(self, send: events.Send, call: Call | None = None) -> None:
         call = call or self.call_of(send.rpc_id)
-        if call is None or self._over is None:
+        if call is None or self.over is None:
             return
-        transport = self._over.transport
+        transport = self.over.transport
         if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
 
@@ -275,11 +269,11 @@ class Traffic:
             self._say_cancelled(rpc_id, cancelled.frame)
 
     def _say_cancelled(self, rpc_id: int, frame: bytes | None) -> None:
-        if self._over is None:
+        if self.over is None:
             return
-        if frame is not None and not self._over.cancels_by_closing:
-            self._over.transport.send(frame, None, "notifications/cancelled")
-        self._over.transport.abandon(rpc_id)
+        if frame is not None and not self.over.cancels_by_closing:
+            self.over.transport.send(frame, None, "notifications/cancelled")
+        self.over.transport.abandon(rpc_id)
 
     def _arm(self, not_before: float = 0.0) -> None:
         at = self.connection.next_deadline()

@@ -42,7 +42,6 @@ from callgate.wire.connection.events import (
     Send,
 )
 from callgate.wire.connection.incoming import Incoming
-from callgate.wire.connection.progress_token import put_ours
 from callgate.wire.connection.request_table import (
     DEFAULT_TIMEOUT_S,
     NO_TIMEOUT,
@@ -52,6 +51,7 @@ from callgate.wire.connection.request_table import (
 )
 from callgate.wire.framing.lines import MAX_FRAME_BYTES
 from callgate.wire.json_rpc import decode, encode_notification, encode_request
+from callgate.wire.params import put_our_token
 
 _MAX_SENDS = 3
 _RETRY_S = 0.010  # a full pipe is read within milliseconds, or not soon
@@ -81,9 +81,11 @@ class Connection:
         self._incoming = Incoming(self._table)
         # A result of the upstream, by the id of its request: what it is for, if it is awaited. See `receive`.
         self.answered = self._table.answer
+        self.find = self._table.find
+        self.next_deadline = self._table.next_at  # when to call `tick`
         self._backoff = Backoff(random)
         self.state = _STARTING
-        self._retry_at: float | None = None
+        self.retry_at: float | None = None  # when to start again; None unless in `backoff`
         self._lost: UpstreamError | None = None
 
     @property
@@ -111,7 +113,7 @@ class Connection:
         self._lost = None
         self._table.epoch += 1
         held = [pending for pending in self._table if pending.sends == 0]
-        return [self._release(pending) for pending in held if self._has_time(pending, now)]
+        return [self._release(pending) for pending in held if now < pending.due_at]
 
     def lost(self, error: UpstreamError, now: float) -> list[Ended]:
         """The transport is gone. Said again, or after `close`, it changes nothing."""
@@ -119,22 +121,18 @@ class Connection:
             return []
         self.state = _BACKOFF
         self._lost = error
-        self._retry_at = now + self._backoff.next_delay_s()
+        self.retry_at = now + self._backoff.next_delay_s()
         return self._end_all(error, now)
-
-    def retry_at(self) -> float | None:
-        """When to start again; None unless in `backoff`."""
-        return self._retry_at
 
     def retrying(self) -> None:
         """Start again, at `retry_at` or, when the cause is known to be gone, before it."""
         if self.state is _BACKOFF:
             self.state = _STARTING
-            self._retry_at = None
+            self.retry_at = None
 
     def close(self, now: float) -> list[Ended]:
         self.state = _CLOSING
-        self._retry_at = None
+        self.retry_at = None
         return self._end_all(closed(), now)
 
     # --- requests
@@ -161,7 +159,7 @@ class Connection:
         rpc_id = next(table.new_ids)
         client_token = None
         if params.find(b'"progressToken"') >= 0 or (_BACKSLASH in params and params.find(b"\\u") >= 0):
-            params, client_token = put_ours(params, rpc_id)
+            params, client_token = put_our_token(params, rpc_id)
         if method == "tools/call" and params:  # as `encode_request`
             frame = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (rpc_id, params)
         else:
@@ -187,18 +185,18 @@ class Connection:
 
     def busy(self, send: Send, now: float) -> Ended | None:
         """The transport did not take this frame. None: `tick` hands it out again, or it has ended already."""
-        pending = self._table.find(send.rpc_id)
+        pending = self.find(send.rpc_id)
         if pending is None or pending.unsent is not None:
             return None
         delay_s = _RETRY_S * (0.5 + self._random())
-        if pending.sends < _MAX_SENDS and self._has_time(pending, now + delay_s):
+        if pending.sends < _MAX_SENDS and now + delay_s < pending.due_at:
             self._table.wait_to_retry(pending, send.frame, delay_s, now)
             return None
         return self._end(pending, not_taken(pending), now)
 
     def cancel(self, rpc_id: int, reason: str, now: float) -> Cancelled | None:
         """The caller gave up; None when the request has ended already."""
-        pending = self._table.find(rpc_id)
+        pending = self.find(rpc_id)
         if pending is None:
             return None
         frame = _cancellation(pending, reason)
@@ -207,11 +205,8 @@ class Connection:
 
     def fail(self, rpc_id: int, error: UpstreamError, now: float) -> Ended | None:
         """The transport says that this one request failed; None when it has ended already."""
-        pending = self._table.find(rpc_id)
+        pending = self.find(rpc_id)
         return None if pending is None else self._end(pending, error, now)
-
-    def find(self, rpc_id: int) -> Pending | None:
-        return self._table.find(rpc_id)
 
     def open_requests(self) -> Iterator[Pending]:
         """Those without an outcome: the one that was asked, or resumed, last is the last."""
@@ -219,12 +214,12 @@ class Connection:
 
     def pause(self, rpc_id: int, now: float) -> None:
         """The client's input is awaited. The caller decides how long at most: no timer runs here."""
-        pending = self._table.find(rpc_id)
+        pending = self.find(rpc_id)
         if pending is not None:
             self._table.pause(pending, now)
 
     def resume(self, rpc_id: int, now: float) -> None:
-        pending = self._table.find(rpc_id)
+        pending = self.find(rpc_id)
         if pending is not None:
             self._table.resume(pending, now)
 
@@ -254,10 +249,6 @@ class Connection:
         table.sweep(now)
         return events
 
-    def next_deadline(self) -> float | None:
-        """When to call `tick`."""
-        return self._table.next_at()
-
     # --- inside
 
     def _may_move_from(self, state: ConnectionState) -> bool:
@@ -266,10 +257,6 @@ class Connection:
         if self.state in _DOWN:
             return False
         raise RuntimeError(f"a connection that is {self.state} was used as if it were {state}")
-
-    def _has_time(self, pending: Pending, at: float) -> bool:
-        deadline = self._table.deadline(pending.rpc_id)
-        return deadline is None or at < deadline
 
     def _release(self, pending: Pending) -> Send:
         frame, pending.unsent = pending.unsent, None
@@ -283,12 +270,12 @@ class Connection:
         return Ended(pending, error, frame)
 
     def _end_all(self, error: UpstreamError, now: float) -> list[Ended]:
-        return [Ended(pending, copy_of(error)) for pending in self._table.end_all(now)]
+        return [self._end(pending, copy_of(error), now) for pending in self._table]
 
     def _refusal(self, now: float) -> UpstreamError:
-        if self._lost is None or self._retry_at is None:
+        if self._lost is None or self.retry_at is None:
             return closed()
-        return down(self._lost, self._retry_at - now)
+        return down(self._lost, self.retry_at - now)
 
 
 def _cancellation(pending: Pending, reason: str) -> bytes | None:

@@ -97,8 +97,7 @@ class Conversation:
 
     def receive(self, data: bytes) -> list[Event]:
         """Raises CallerError when a frame is too long: say so if you like, then hang up."""
-        events = [self._read(frame) for frame in self._lines.feed(data)]
-        return [event for event in events if event is not None]
+        return [event for frame in self._lines.feed(data) if (event := self._read(frame)) is not None]
 
     def handshake_done(self, envelope: Envelope | None) -> list[Event]:
         """The answer to `initialize` is on its way; None when it was refused and may be tried again.
@@ -108,8 +107,7 @@ class Conversation:
         self._handshaking = False
         self._handshake = envelope
         held, self._held, self._held_bytes = self._held, [], 0
-        events = [self._read_message(message) for message in held]
-        return [event for event in events if event is not None]
+        return [self._read_message(message) for message in held]
 
     def closed(self, rpc_id: bytes) -> None:
         """The request was answered or given up: its id is free."""
@@ -138,7 +136,7 @@ class Conversation:
         self._held.append(message)
         return None
 
-    def _read_message(self, message: Request | Notification) -> Event | None:
+    def _read_message(self, message: Request | Notification) -> Event:
         if isinstance(message, Request):
             return self._read_request(message)
         return self._read_notification(message)

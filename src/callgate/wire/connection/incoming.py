@@ -7,9 +7,9 @@ Must not know the state of the connection, nor send anything: events go out, and
 from callgate.model.errors import CallerError
 from callgate.wire.connection import events
 from callgate.wire.connection.events import Event
-from callgate.wire.connection.progress_token import restore_theirs, token_of
 from callgate.wire.connection.request_table import Pending, RequestTable
 from callgate.wire.json_rpc import Message, Notification, Response, Unreadable, decode_batch
+from callgate.wire.params import peek, with_member
 
 _MAX_ID_DIGITS = 20  # a longer number is no id of ours, and Python refuses to read very long ones
 _NO_ID = 0  # ours begin with 1
@@ -21,24 +21,23 @@ class Incoming:
 
     def read(self, frame: bytes, message: Message | Unreadable, about: int | None, now: float) -> list[Event]:
         """`message`: what was read of the frame."""
+        messages = [message]
         if isinstance(message, Unreadable) and frame.lstrip()[:1] == b"[":
-            return self._read_batch(frame, message, about, now)
-        return [self._read_one(message, about, now)]
-
-    def _read_batch(self, frame: bytes, unreadable: Unreadable, about: int | None, now: float) -> list[Event]:
-        """2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does."""
-        try:
-            messages = decode_batch(frame)
-        except CallerError as error:
-            return [self._read_one(Unreadable(None, error), about, now)]
-        if not messages:
-            return [self._read_one(unreadable, about, now)]
-        # A batch in a batch is no message, and comes out as garbage.
+            # 2025-03-26 (basic, "Batching") has receivers take them, asked for or not; no other does. A batch
+            # in a batch is no message, and comes out as garbage.
+            try:
+                messages = decode_batch(frame) or messages
+            except CallerError as error:
+                messages = [Unreadable(None, error)]
         return [self._read_one(message, about, now) for message in messages]
 
     def _read_one(self, message: Message | Unreadable, about: int | None, now: float) -> Event:
         if isinstance(message, Response):
-            return self.answer(message, now)
+            rpc_id = own_id(message.rpc_id)
+            pending = self._table.answer(rpc_id)
+            if pending is None:
+                return self._unmatched(message.rpc_id, rpc_id, now)
+            return events.Answered(pending, message.result, message.error)
         if isinstance(message, Unreadable):
             return events.Garbage(message.error)
         if isinstance(message, Notification):
@@ -49,22 +48,14 @@ class Incoming:
             message.rpc_id, message.method, message.params, self._about(about), self._table.epoch
         )
 
-    def answer(self, response: Response, now: float) -> Event:
-        raw = response.rpc_id
-        rpc_id = int(raw) if raw.isdigit() and len(raw) <= _MAX_ID_DIGITS else own_id(raw)
-        pending = self._table.answer(rpc_id)
-        if pending is None:
-            return self._unmatched(raw, rpc_id, now)
-        return events.Answered(pending, response.result, response.error)
-
     def _progress(self, params: bytes, now: float) -> Event:
-        token = token_of(params)
+        token = bytes(peek(params).progressToken)
         rpc_id = own_id(token)
         pending = self._table.awaited(rpc_id)
         if pending is None or pending.client_token is None:
             return self._unmatched(token, rpc_id, now, params)
         self._table.extend(pending, now)
-        return events.Progressed(pending, restore_theirs(params, pending.client_token))
+        return events.Progressed(pending, with_member(params, "progressToken", pending.client_token))
 
     def _unmatched(self, raw_id: bytes, rpc_id: int, now: float, progress: bytes | None = None) -> Event:
         tombstone = self._table.tombstone(rpc_id, now)

@@ -129,12 +129,6 @@ class RequestTable:
         expires = now + (self._longest_timeout_s + TOMBSTONE_EXTRA_S)
         self._tombstones[pending.rpc_id] = Tombstone(pending.method, now, expires)
 
-    def end_all(self, now: float) -> list[Pending]:
-        ended = list(self._pending.values())
-        for pending in ended:
-            self.end(pending, now)
-        return ended
-
     def tombstone(self, rpc_id: int, now: float) -> Tombstone | None:
         if (tombstone := self._tombstones.get(rpc_id)) is not None:
             return tombstone if now < tombstone.expires else None
@@ -150,11 +144,6 @@ class RequestTable:
             if tombstone.expires > now:
                 return
             del self._tombstones[rpc_id]
-
-    def deadline(self, rpc_id: int) -> float | None:
-        """None while it is paused, or when it has no time-out."""
-        pending = self._pending.get(rpc_id)
-        return None if pending is None or pending.due_at == NO_TIMEOUT else pending.due_at
 
     def extend(self, pending: Pending, now: float) -> None:
         """Progress: the time-out starts again, up to the end that no progress moves."""

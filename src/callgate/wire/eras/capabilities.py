@@ -108,14 +108,11 @@ def lacks(capabilities: bytes, method: str, params: bytes) -> bytes | None:
         return b'{"%b":{}}' % needed.encode()
     if needed == "elicitation":
         return _lacks_mode(has, params)
-    if needed == "sampling" and b'"tools"' in params and b'"tools"' not in has and _uses_tools(params):
+    # 2025-11-25, client/sampling, "Capabilities".
+    may_use_tools = needed == "sampling" and b'"tools"' in params and b'"tools"' not in has
+    if may_use_tools and "tools" in (read_if_readable(members_decoder, params) or {}):
         return b'{"sampling":{"tools":{}}}'
     return None
-
-
-def _uses_tools(params: bytes) -> bool:
-    """(2025-11-25, client/sampling, "Capabilities".)"""
-    return "tools" in (read_if_readable(members_decoder, params) or {})
 
 
 def _lacks_mode(elicitation: bytes, params: bytes) -> bytes | None:

@@ -137,8 +137,13 @@ def _client_info(raw: msgspec.Raw) -> tuple[str | None, str | None, bytes]:
     if data[:1] != b"{":
         return None, None, b""
     told = data if len(data) <= _MAX_INFO_BYTES else b""
-    info = read_if_readable(_info_decoder, data) or _Info()
-    return _short(text_of(info.name)), _short(text_of(info.version)), told
+    return *name_and_version(data), told
+
+
+def name_and_version(info: bytes | msgspec.Raw) -> tuple[str | None, str | None]:
+    """What a client or a server calls itself. It is for people: what is missing or no text is None."""
+    said = read_if_readable(_info_decoder, info) or _Info()
+    return _short(text_of(said.name)), _short(text_of(said.version))
 
 
 def _short(text: str | None) -> str | None:

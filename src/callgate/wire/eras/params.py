@@ -35,18 +35,18 @@ def our_envelope(capabilities: str) -> Envelope:
 
 def meta_of(envelope: Envelope | None) -> bytes:
     """The modern `_meta` for a request made on a client's behalf, or on our own."""
-    info = envelope.client_info if envelope is not None and envelope.client_info else OUR_INFO
-    capabilities = envelope.capabilities if envelope is not None else b"{}"
-    if envelope is not None and envelope.era is Era.LEGACY:
+    envelope = envelope or OUR_MODERN_ENVELOPE
+    capabilities = envelope.capabilities
+    if envelope.era is Era.LEGACY:
         capabilities = capabilities_across(capabilities, Era.LEGACY)
     level = b""
-    if envelope is not None and envelope.log_level is not None:
+    if envelope.log_level is not None:
         level = b',"%b":%b' % (META_LOG_LEVEL.encode(), msgspec.json.encode(envelope.log_level))
     return b'{"%b":"%b","%b":%b,"%b":%b%b}' % (
         META_PROTOCOL_VERSION.encode(),
         MODERN_REVISIONS[0].encode(),
         META_CLIENT_INFO.encode(),
-        info,
+        envelope.client_info or OUR_INFO,
         META_CLIENT_CAPABILITIES.encode(),
         capabilities,
         level,

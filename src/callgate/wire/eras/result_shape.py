@@ -9,21 +9,12 @@ from typing import Any, cast
 import msgspec
 
 from callgate.model.envelope import Era
-from callgate.model.offers import OfferKind
+from callgate.model.offers import KIND_BY_METHOD, OfferKind
 from callgate.wire.json_rpc import NOT_READABLE
 from callgate.wire.params import drop_meta, members_decoder
 from callgate.wire.revisions import META_RELATED_TASK, META_SERVER_INFO, META_SUBSCRIPTION_ID
 
-CACHEABLE_METHODS = frozenset(
-    {
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-    }
-)
+CACHEABLE_METHODS = frozenset({"server/discover", "resources/read", *KIND_BY_METHOD})
 # Members of `_meta` that only one era knows.
 _MODERN_META = (META_SERVER_INFO, META_SUBSCRIPTION_ID)
 _LEGACY_META = (META_RELATED_TASK,)

@@ -43,6 +43,13 @@ class SseDecoder:
 
     def __init__(self, max_event_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_event_bytes = max_event_bytes
+        # What was said last of each: it outlives the connection that carried it.
+        self.last_event_id: str | None = None
+        self.retry_ms: int | None = None
+        self.start_again()
+
+    def start_again(self) -> None:
+        """A new connection: half an event on the old one is void, the place in the stream is kept."""
         self._head: bytes | None = b""  # the first bytes, until it is clear whether they are a BOM
         self._after_cr = False  # a line feed that comes next belongs to the line end before it
         self._line = Pieces()  # an unfinished one
@@ -95,6 +102,10 @@ class SseDecoder:
             elif self._has_data or self._event_id is not None or self._retry_ms is not None:
                 data = self._data.take()
                 events.append(SseEvent(self._event or "message", data, self._event_id, self._retry_ms))
+                if self._event_id is not None:
+                    self.last_event_id = self._event_id
+                if self._retry_ms is not None:
+                    self.retry_ms = self._retry_ms
                 self._start_block()
             else:
                 self._event = ""
