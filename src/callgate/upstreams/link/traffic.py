@@ -105,7 +105,7 @@ class Traffic:
         send = self.connection.ask_handshake(method, params, call, self._loop.time(), timeout_s)
         call.rpc_id, call.method = send.rpc_id, method
         self._arm()
-        self._send(send, call)
+        self._send(send)
         return await call.go_on(tell_nobody)
 
     def tell(self, method: str, params: bytes) -> None:
@@ -248,10 +248,11 @@ class Traffic:
 
     # ---- sending
 
-    def _send(self, send: events.Send, call: Call | None = None) -> None:
-        call = call or self.call_of(send.rpc_id)
-        if call is None or self.over is None:
+    def _send(self, send: events.Send) -> None:
+        pending = self.connection.find(send.rpc_id)
+        if pending is None or self.over is None:
             return
+        call: Call = pending.call
         transport = self.over.transport
         if not transport.send(send.frame, call.rpc_id, call.method, call.name, call.param_headers):
             self._busy(send)
