@@ -281,6 +281,21 @@ def device(name: str) -> tarfile.TarInfo:
     return head
 
 
+def lengthened(kind: bytes, count: int, size_bytes: int) -> tarfile.TarInfo:
+    """Many headers that only say more of the next one, as one entry."""
+    text = b"%d comment=" % size_bytes
+    text += b"x" * (size_bytes - len(text) - 1) + b"\n"
+    head = tarfile.TarInfo("state/state.key")
+    head.type, head.size = kind, len(text)
+    block = head.tobuf(tarfile.USTAR_FORMAT) + text + bytes(-len(text) % tarfile.BLOCKSIZE)
+
+    class Repeated(tarfile.TarInfo):
+        def tobuf(self, *_: Any) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return block * count
+
+    return Repeated("state/state.key")
+
+
 MANIFEST = {"format": 1, "callgate": "1", "made_at": "now", "entries": {}}
 KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
 
@@ -298,11 +313,14 @@ KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
         (archive_of({"state/../state.key": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({"/state/state.key": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({}, MANIFEST | {"format": 2}), "was written by a newer Callgate"),
+        (archive_of({"x": lengthened(tarfile.XHDTYPE, 1, 1024**2)}, MANIFEST), "is cut or damaged"),
+        (archive_of({"x": lengthened(tarfile.XHDTYPE, 3000, 512)}, MANIFEST), "is cut or damaged"),
+        (archive_of({"x": lengthened(tarfile.GNUTYPE_LONGNAME, 3000, 512)}, MANIFEST), "is cut or damaged"),
     ],
     # An archive holds the time: in each process of a test run the ids would be others, and none would begin.
     ids=[
         *("no archive", "cut", "no manifest", "other bytes", "path", "link", "device", "path inside"),
-        *("absolute path", "newer"),
+        *("absolute path", "newer", "long header", "headers in headers", "names in names"),
     ],
 )
 async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: bytes, words: str) -> None:

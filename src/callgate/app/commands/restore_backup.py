@@ -18,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 
@@ -42,6 +42,14 @@ from callgate.model.errors import CallerError, SetupError
 _NAMES = re.compile(
     r"config/callgate\.(?:toml|json|lock)|state/state\.(?:db|key)"
     r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb(?:\.wal)?"
+)
+# What only lengthens the next header, or describes holes: tarfile reads such a one into the memory, however
+# long it is, and each of a row of them inside of the one before. `backup.py` writes none.
+_HEADERS_OF_HEADERS = frozenset(
+    (
+        *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME),
+        *(tarfile.GNUTYPE_LONGLINK, tarfile.GNUTYPE_SPARSE),
+    )
 )
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024  # a line for each day, for more years than anybody keeps
 
@@ -211,6 +219,15 @@ def _check_taken(taken: list[Path], *, overwrites: bool) -> None:
         )
 
 
+class _PlainHead(tarfile.TarInfo):
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        head = super().frombuf(buf, encoding, errors)
+        if head.type in _HEADERS_OF_HEADERS:
+            raise tarfile.ReadError
+        return head
+
+
 @contextmanager
 def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[bytes]]]]:
     """Regular files only. Raises CallerError for what cannot be read."""
@@ -223,7 +240,7 @@ def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[byt
             yield member, data
 
     try:
-        with tarfile.open(archive, mode="r|gz") as tar:
+        with tarfile.open(archive, mode="r|gz", tarinfo=_PlainHead) as tar:
             yield each(tar)
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, UnicodeError) as problem:
         raise _unfit(archive, "it is cut or damaged") from problem
