@@ -145,6 +145,23 @@ async def test_without_a_terminal_an_input_of_vs_code_is_told_with_what_to_set(t
     assert "${input:api key}" in (tmp_path / "callgate.toml").read_text(), done.stderr
 
 
+def test_at_a_terminal_all_servers_that_get_an_answer_are_named(tmp_path: Path) -> None:
+    """A project that somebody else wrote may ask for the input of a server that the person trusts."""
+    put(tmp_path, "vscode", json.dumps(WITH_INPUT).encode())
+    (tmp_path / ".vscode").mkdir()
+    other = json.dumps(WITH_INPUT).replace('"shop"', '"other"').replace(":9/", ":8/")
+    (tmp_path / ".vscode/mcp.json").write_text(other)
+    shown = run_on_terminal(
+        ["env", *CALLGATE, "import"],
+        clean_environment(tmp_path),
+        tmp_path,
+        answers={"Value of API_KEY": PLANTED},
+    )
+    assert shown.exit_code == 0, shown.text
+    asked = shown.text[: shown.text.index("Value of API_KEY")]
+    assert "For shop and other: " in asked or "For other and shop: " in asked, asked
+
+
 def test_at_a_terminal_an_input_of_vs_code_is_asked_for_and_sealed(tmp_path: Path) -> None:
     put(tmp_path, "vscode", json.dumps(WITH_INPUT).encode())
     shown = run_on_terminal(
