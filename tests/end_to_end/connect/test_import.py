@@ -101,6 +101,18 @@ async def test_all_clients_at_once_give_a_file_that_loads_and_no_secret_is_told(
     assert not any(PLANTED in str(one) for one in tmp_path.rglob("*"))
 
 
+@pytest.mark.parametrize("depth", [30, 400, 900])
+async def test_an_entry_that_is_nested_too_deeply_is_left_out_and_the_others_are_taken(
+    tmp_path: Path, depth: int
+) -> None:
+    odd = '{"a":' * depth + "1" + "}" * depth
+    deep = f'{{"mcpServers": {{"deep": {{"command": "true", "odd": {odd}}}, "mine": {{"command": "true"}}}}}}'
+    put(tmp_path, "cursor", deep.encode())
+    done = await run_callgate(tmp_path, "import")
+    assert (done.exit_code, "deep of cursor is left out: it is nested too deeply" in done.stderr) == (0, True)
+    assert list(tomllib.loads((tmp_path / "callgate.toml").read_text())["mcpServers"]) == ["mine"]
+
+
 @pytest.mark.parametrize("word", ["exec:touch ran", "file:/etc/hostname", "secret:shop", "a${secret:shop}"])
 async def test_words_of_our_file_do_nothing_in_another_s(tmp_path: Path, word: str) -> None:
     bad = {"url": "http://127.0.0.1:9/", "headers": {"A": word}}

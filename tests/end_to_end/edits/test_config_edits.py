@@ -200,6 +200,14 @@ async def test_all_problems_are_told_with_their_keys_and_nothing_is_written(gate
     ):
         status, told = await patch(gateway, bad)
         assert (status, told["code"]) == (400, "caller.bad_params"), bad
+    for nowhere in (
+        "server.max_body.x",
+        "mcpServers.files.args[7]",
+        "sources[9].dsn",
+        "server.tokens[3].token",
+    ):
+        status, told = await patch(gateway, {"set": {nowhere: "x"}})
+        assert (status, told["code"]) == (409, "setup.config_locked"), nowhere
     assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
 
 
