@@ -81,3 +81,18 @@ async def test_a_server_that_is_started_beside_while_it_becomes_held_shows_nothi
     prepared = await relay.prepare(new, new, OfferRules(), 5.0)
     relay.replace(new, OfferRules(), prepared)
     assert await names(relay) == ["shop__query"]
+
+
+async def test_of_a_member_that_a_page_gives_twice_only_the_one_that_was_judged_is_passed_on(
+    tmp_path: Path,
+) -> None:
+    """One reader takes the first, another the last."""
+    trust = trust_in(tmp_path, "hold")
+    shop = StagedUpstream("shop")
+    relay = Relay([shop], sink=RememberingSink(), session_gap_s=1800, bridge=BRIDGE, faces=trust)
+    shop.list_raw = b'{"tools":[%b], "tools": [%b]}' % tuple(
+        json.dumps(tool(name)).encode() for name in ("delete", "query")
+    )
+    told = await reply_of(relay, arrival("tools/list", target="shop"))
+    assert told.result is not None
+    assert (b"query" in told.result, b"delete" in told.result) == (True, False)
