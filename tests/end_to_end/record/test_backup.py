@@ -18,6 +18,8 @@ from mcp import Client
 from stores.kinds import PostgresKind
 from waiting import until
 
+from callgate.app.commands.restore_backup import restore
+from callgate.model.errors import CallerError
 from callgate.vault.state_db import StateDb
 
 OPERATOR, WATCHER = (secrets.token_hex(16) for _ in range(2))
@@ -330,6 +332,26 @@ async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: byt
     assert told.exit_code != 0
     assert words in told.stderr
     assert not (tmp_path / "there" / "state").exists()
+
+
+@pytest.mark.parametrize("name", ["state/state.key", "state/../../escaped", "state/state.db", None])
+def test_an_archive_that_is_another_one_when_it_is_read_again_restores_nothing(
+    tmp_path: Path, name: str | None
+) -> None:
+    archive, state = tmp_path / "backup.tar.gz", tmp_path / "there" / "state"
+    told = {"state/state.key": {"size_bytes": 1, "sha256": hashlib.sha256(b"x").hexdigest()}}
+    archive.write_bytes(archive_of({"state/state.key": b"x"}, MANIFEST | {"entries": told}))
+    other = tmp_path / "other"
+    other.write_bytes(archive_of({} if name is None else {name: b"y"}, MANIFEST | {"entries": told}))
+
+    def meanwhile(doing: str) -> None:
+        if doing.startswith("checking"):
+            other.replace(archive)
+
+    with pytest.raises(CallerError):
+        restore(archive, state, tmp_path / "there" / "callgate.toml", overwrites=False, tell=meanwhile)
+    assert [path for path in (tmp_path / "there").rglob("*") if path.is_file()] == []
+    assert not state.exists()
 
 
 async def test_a_folder_that_a_gateway_runs_on_is_not_replaced(tmp_path: Path) -> None:

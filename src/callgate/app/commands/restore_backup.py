@@ -65,7 +65,7 @@ def check_backup(archive: Path, tell: Tell) -> BackupManifest:
             if member.name == MANIFEST:
                 manifest = _read_manifest(archive, data, member.size)
                 continue
-            if not _NAMES.fullmatch(member.name) or member.name in found:
+            if member.name in found:
                 raise _unfit(archive, f"{member.name[:100]!r} does not belong into a backup")
             tell(f"checking {member.name}")
             digested = Digested(data)
@@ -87,6 +87,7 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
     has_config = any(name.startswith("config/") for name in manifest.entries)
     _check_place(state, config if has_config else None, overwrites=overwrites)
     state.parent.mkdir(parents=True, exist_ok=True)
+    left = dict(manifest.entries)
     made = Path(tempfile.mkdtemp(prefix=f".{state.name}.restoring-", dir=state.parent))
     try:
         (made / "state").mkdir(mode=0o700)
@@ -94,7 +95,13 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
             for member, data in members:
                 if member.name != MANIFEST:
                     tell(f"restoring {member.name}")
-                    _write(_target(made, member.name), data)
+                    digested = Digested(data)
+                    _write(_target(made, member.name), digested)
+                    # It is read for the second time: who can write to it may have put another one there.
+                    if BackupEntry(member.size, digested.sha256) != left.pop(member.name, None):
+                        raise _unfit(archive, f"{member.name} is not what its manifest says")
+        if left:
+            raise _unfit(archive, f"{min(left)} is not what its manifest says")
         record = _record_elsewhere(made, state, config)
         if record is not None:
             _check_record(record, state, overwrites=overwrites)
@@ -113,7 +120,7 @@ def _target(made: Path, name: str) -> Path:
     return folders[room] / file
 
 
-def _write(path: Path, data: IO[bytes]) -> None:
+def _write(path: Path, data: Digested) -> None:
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -230,13 +237,15 @@ class _PlainHead(tarfile.TarInfo):
 
 @contextmanager
 def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[bytes]]]]:
-    """Regular files only. Raises CallerError for what cannot be read."""
+    """Regular files only, with the names above. Raises CallerError for what cannot be read."""
 
     def each(tar: tarfile.TarFile) -> Generator[tuple[tarfile.TarInfo, IO[bytes]]]:
         for member in tar:
             data = tar.extractfile(member) if member.isreg() else None
             if data is None:
                 raise _unfit(archive, f"{member.name[:100]!r} is not a regular file")
+            if member.name != MANIFEST and not _NAMES.fullmatch(member.name):
+                raise _unfit(archive, f"{member.name[:100]!r} does not belong into a backup")
             yield member, data
 
     try:
