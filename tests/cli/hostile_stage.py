@@ -1,6 +1,7 @@
 """A gateway with hostile servers, and a terminal to show what commands say of them."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
@@ -17,9 +18,11 @@ class Stage:
     config: Path
     url: str
 
-    def run(self, *arguments: str, until: str | None = None) -> Shown:
-        environment = clean_environment(self.state)
-        return run_on_terminal([*CALLGATE, *arguments], environment, self.config.parent, until=until)
+    def run(
+        self, *arguments: str, until: str | None = None, answers: Mapping[str, str] | None = None
+    ) -> Shown:
+        environment, folder = clean_environment(self.state), self.config.parent
+        return run_on_terminal([*CALLGATE, *arguments], environment, folder, until=until, answers=answers)
 
     def call_id(self, tool: str) -> str:
         with urlopen(f"{self.url}/api/v1/tool-calls?tool=hostile__{tool}") as answer:

@@ -288,7 +288,8 @@ def feed_trust_diff(stage: Stage) -> Iterator[Shown]:
 def feed_trust_accept(stage: Stage) -> Iterator[Shown]:
     yield stage.run("trust", "accept", "pinned", HOSTILE)
     yield stage.run("trust", "accept", HOSTILE)
-    yield stage.run("trust", "accept", "pinned", f"named-{HOSTILE}")
+    yield stage.run("trust", "accept", "pinned", f"named-{HOSTILE}", answers={"[y/N]": "n"})
+    yield stage.run("trust", "accept", "pinned", f"named-{HOSTILE}", "--yes")
 
 
 def feed_trust_block(stage: Stage) -> Iterator[Shown]:

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,21 @@ def hold_up_readers() -> None:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 
 
+def change_flags() -> None:
+    """To those that it has. With others a file would be left out of copies, or be slow to write."""
+    flags = bytearray(8)
+    with Path(__file__).open("rb") as file:
+        with suppress(OSError):
+            fcntl.ioctl(file, 0x80086601, flags)  # FS_IOC_GETFLAGS
+        fcntl.ioctl(file, 0x40086602, bytes(flags))
+
+
+def make_unchangeable() -> None:
+    """In a version that there is not: where the file system can do it, this must not come true."""
+    with Path(__file__).open("rb") as file:
+        fcntl.ioctl(file, 0x40806685, bytes(128))
+
+
 def leave_a_zombie() -> None:
     """To its parent: of a fork, here, so that it is ours to wait for."""
     in_a_fork(lambda: call("clone", 0x8000 | 17, 0, 0, 0, 0) or os._exit(0))
@@ -282,6 +298,8 @@ ATTEMPTS: dict[str, Callable[[], Any]] = {
     "make a program that becomes its owner": set_id_by_mknod,
     "make one without a name": lambda: os.close(os.open(HERE, os.O_TMPFILE | os.O_WRONLY, 0o4755)),
     "hold up who opens a file": hold_up_readers,
+    "change the flags of what it may read": change_flags,
+    "make what it may read unchangeable": make_unchangeable,
     "leave the gateway a zombie": leave_a_zombie,
     "mark a file outside": lambda: os.setxattr(OUTSIDE / "theirs", "user.mark", b"1"),
     "outlive its group": leave_group,

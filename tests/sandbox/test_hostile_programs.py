@@ -37,6 +37,8 @@ REFUSED_ANYWAY = {
     "read the gateway's memory": "Operation not permitted",
     "compare with the gateway": "Operation not permitted",
     "mark a file outside": "Operation not permitted",
+    "change the flags of what it may read": "Operation not permitted",
+    "make what it may read unchangeable": "Operation not permitted",
     "make an io_uring": "Function not implemented",
     "hold capabilities": "no capability is held",
     "read /etc/shadow": "Permission denied",

@@ -28,13 +28,15 @@ _FILE_PARAM = re.compile(
     r"|server[-_]?(?:rsa)?[-_]?public[-_]?key[\w-]*)=",
     re.IGNORECASE,
 )
-# A folder in the place of the host: its socket.
-_SOCKET_HOST = re.compile(r"[^?]*://(?:[^/?]*@)?%2F", re.IGNORECASE)
+# A path in the place of the host, also a relative one: a socket. Before the "@" it is part of a password.
+_SOCKET_HOST = re.compile(r"[^?]*?://(?:[^/?]*@)?[^@/?]*%2F[^@/?]*(?:[/?]|\Z)", re.IGNORECASE)
 # A default is text of whoever writes it, and the name before it need not be set: it may be any of the above.
 _DEFAULT = re.compile(r"\$\{[^}]*:-")
 # A variable may stand for the whole address, or for parts after the scheme.
 _SCHEME_MARK = re.compile(r"\s*[^:]*\$\{[^}]*\}[^:]*:")
 _DSN_KEYS = ("dsn", "store", "database")
+# No address is longer. Some of these look at a text once for each of its parts.
+_MAX_DSN_CHARS = 4_096
 _DSN_MARKS = (_FILE_DSN.match, _FILE_PARAM.search, _SOCKET_HOST.match, _DEFAULT.search, _SCHEME_MARK.match)
 
 
@@ -99,7 +101,9 @@ def reaches(loc: Loc, value: Any) -> bool:
         return False
     if _REFERENCE.match(value) or _MARK.search(value):
         return True
-    return loc[-1] in _DSN_KEYS and any(finds(value) for finds in _DSN_MARKS)
+    if loc[-1] not in _DSN_KEYS:
+        return False
+    return len(value) > _MAX_DSN_CHARS or any(finds(value) for finds in _DSN_MARKS)
 
 
 def leaves(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:

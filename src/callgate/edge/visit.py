@@ -12,13 +12,12 @@ from callgate.model.errors import CallgateError
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
 from callgate.model.session import Session
-from callgate.ports.http_app import UNIX_PEER
+from callgate.ports.http_app import FORWARDED, UNIX_PEER
 from callgate.wire.fault_of import fault_of
 from callgate.wire.json_rpc import Message, Notification, Request, Unreadable, encode_fault
 
 WORKSPACE_HEADER = "x-callgate-workspace"
 _NONE: Mapping[str, str] = {}
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _MAX_CLIENT_CHARS = 200  # what a client says of itself is hostile input like everything else
 
 
@@ -53,7 +52,7 @@ class Visit(msgspec.Struct, frozen=True):
     def is_local(self) -> bool:
         """A proxy on this machine speaks for clients elsewhere, and says so."""
         is_near = self.request.hop is None and _is_loopback(self.request.peer)
-        return is_near and self.headers.keys().isdisjoint(_FORWARDED)
+        return is_near and self.headers.keys().isdisjoint(FORWARDED)
 
 
 @lru_cache(maxsize=1024)

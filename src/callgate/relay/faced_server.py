@@ -4,9 +4,11 @@ them, and what they may call. Counterpart: `relay.lists`, where the aggregate's 
 
 import asyncio
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -67,6 +69,7 @@ class FacedServer(msgspec.Struct, frozen=True):
         members = read_if_readable(members_decoder, result)
         if members is None:
             return result  # no client can read it either
+        result = _said_once(result, members)
         result = await self._with_faced_info(result, members)
         raw = members.get("instructions", msgspec.Raw(b"null"))
         told = text_of(raw)
@@ -153,6 +156,21 @@ class FacedServers:
                 await faced.introduction(reply.result)
 
 
+def _said_once(result: bytes, members: Mapping[str, msgspec.Raw]) -> bytes:
+    """The same bytes, unless it gives a member twice: one reader takes the first, another the last, and only
+    the last was judged."""
+    names: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        names[:] = [name for name, _ in pairs]  # the outermost comes last
+
+    try:
+        json.loads(result, object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return msgspec.json.encode(members)
+    return result if len(names) == len(members) else msgspec.json.encode(members)
+
+
 def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> bytes | None:
     """None: as it is."""
     try:
@@ -162,6 +180,7 @@ def _faced_page(faces: Faces, server: str, kind: OfferKind, result: bytes) -> by
         return b'{"%b":[]}' % kind.member.encode()  # what we cannot read, nobody accepted
     shown = list(faces.show(server, kind, entries, "part").entries)
     if shown == entries:
-        return None
+        once = _said_once(result, members)
+        return None if once is result else once
     members[kind.member] = msgspec.Raw(b"[%b]" % b",".join(shown))
     return msgspec.json.encode(members)

@@ -22,6 +22,7 @@ from callgate.model.view import COMMON
 from callgate.ports.upstream import Upstream
 from callgate.relay.hearing import Hearing
 from callgate.relay.lists.ask_listing import ListAsk, ask_listing, in_our_name
+from callgate.relay.lists.judged_lists import judged_again
 from callgate.relay.lists.listings import Prepared
 from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.path import Path
@@ -64,7 +65,9 @@ class UpstreamReplacing:
                 return None
 
         told = await asyncio.gather(*(ask(upstream) for upstream in new))
-        return {one.name: lists for one, lists in zip(new, told, strict=True) if lists is not None}
+        prepared = {one.name: lists for one, lists in zip(new, told, strict=True) if lists is not None}
+        await self._judge_again(prepared, naming)
+        return prepared
 
     async def _ask(self, upstream: Upstream, naming: Naming) -> Prepared:
         """As far as anybody was told of such offers. Waits for it to start. Raises what it raises when it is
@@ -76,13 +79,30 @@ class UpstreamReplacing:
             is_alike = name in listings.naming.schemes and naming.reads_alike(listings.naming, name, kind)
             known = listings.known_lists.all_standing_in(key) if is_alike else ()
             hop = Hop(name, kind.method, b"", time.monotonic())
-            ask = ListAsk(upstream, in_our_name(COMMON), hop, naming.reading(name, kind), known)
+            reading = partial(naming.reading, name, kind)
+            ask = ListAsk(upstream, in_our_name(COMMON), hop, reading(), known, reading)
             try:
                 prepared[key] = await ask_listing(ask)
             except CallgateError:
                 if kind is OfferKind.TOOL:
                     raise
         return prepared
+
+    async def _judge_again(self, prepared: Mapping[str, Prepared], naming: Naming) -> None:
+        """What was told before the operator's last word: some servers are waited for longer than others."""
+        faces = self._listings.faces
+        while faces is not None:
+            readings = [
+                (lists, key, naming.reading(key[0], key[1]))
+                for lists in prepared.values()
+                for key, listing in lists.items()
+                if listing.pages and listing.faces_version != faces.version
+            ]
+            pinned = [one for one in readings if one[2].faces is not None]
+            if not pinned:
+                return
+            for lists, key, reading in pinned:
+                lists[key] = await judged_again(lists[key], reading)
 
     def replace(
         self, upstreams: Sequence[Upstream], rules: OfferRules, prepared: Mapping[str, Prepared]

@@ -32,6 +32,15 @@ _MAKES_A_FILE: Final = 0o20000100  # O_CREAT, O_TMPFILE
 _SET_ID: Final = 0o6000
 _SET_ID_OR_OPEN_TO_ALL: Final = 0o6002
 _TERMINAL_INPUT: Final = (0x5412, 0x541C, 0x540E, 0x5423)  # TIOCSTI, TIOCLINUX, TIOCSCTTY, TIOCSETD
+# On a file or folder that it may only read: who owns it may change its flags, make it unchangeable for ever
+# (fs-verity), set or take its key (fscrypt), and make or remove subvolumes (btrfs). Landlock sees none of it.
+_OF_FILE_SYSTEMS: Final = (
+    *(0x40086602, 0x40046602, 0x40087602, 0x40047602, 0x401C5820),  # FS_IOC_SETFLAGS, SETVERSION, FSSETXATTR
+    0x40806685,  # FS_IOC_ENABLE_VERITY
+    *(0x800C6613, 0xC0506617, 0xC0406618),  # FS_IOC_SET_ENCRYPTION_POLICY, ADD_ and REMOVE_ENCRYPTION_KEY
+    *(0x50009401, 0x50009417, 0x5000940E, 0x50009418),  # BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, and their V2
+    *(0x5000940F, 0x5000943F, 0x4008941A),  # BTRFS_IOC_SNAP_DESTROY, its V2, SUBVOL_SETFLAGS
+)
 _LEASES: Final = (1024, 1040)  # F_SETLEASE, F_SETDELEG
 
 _REFUSED: Final = (
@@ -72,7 +81,7 @@ class _Rule:
 _RULES: Final = (
     # A sibling would be our own child, which nobody waits for: a zombie until the gateway ends.
     _Rule("clone", (_If(0, "has", _NEW_NAMESPACES | _CLONE_PARENT),)),
-    *(_Rule("ioctl", (_If(1, "is", command),)) for command in _TERMINAL_INPUT),
+    *(_Rule("ioctl", (_If(1, "is", command),)) for command in (*_TERMINAL_INPUT, *_OF_FILE_SYSTEMS)),
     _Rule("personality", (_If(0, "is not", 0), _If(0, "is not", 0xFFFFFFFF))),
     # Of other processes: their limits and their share of the machine.
     *(

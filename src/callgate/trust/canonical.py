@@ -1,7 +1,8 @@
 """Reads a definition, and makes its one spelling and its digest. Pure.
 
-Order of members and blanks do not count; everything else does. A member that is given twice is refused: one
-reader takes the first, another the last. What cannot be read has the digest of its bytes.
+Order of members and blanks do not count; everything else does, also the digits of a number that are lost when
+it is read. A member that is given twice is refused: one reader takes the first, another the last. What cannot
+be read has the digest of its bytes.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ class UnreadableError(Exception):
 class ReadDefinition:
     value: Any
     texts: DefinitionTexts
+    numbers: tuple[str, ...] = ()  # that we would write otherwise: a text of digits can be hidden in one
 
     def member(self, key: str) -> str:
         """Empty where it is no text, or not there."""
@@ -31,14 +33,22 @@ class ReadDefinition:
 
     @property
     def digest(self) -> str:
-        told = _CANONICAL.encode(self.value)
+        told = "\0".join((_CANONICAL.encode(self.value), *sorted(self.numbers)))  # no JSON has a NUL
         return _sha256(told.encode(errors="surrogatepass"))
 
 
 def read_definition(definition: bytes) -> ReadDefinition:
     """Raises UnreadableError."""
+    numbers: list[str] = []
+
+    def read_float(text: str) -> float:
+        number = float(text)
+        if repr(number) != text:
+            numbers.append(text)
+        return number
+
     try:
-        value: Any = json.loads(definition.decode())
+        value: Any = json.loads(definition.decode(), parse_float=read_float)
         texts = DefinitionTexts(value)
     except (RecursionError, TooDeepError):
         raise UnreadableError("it is nested too deeply") from None
@@ -48,7 +58,7 @@ def read_definition(definition: bytes) -> ReadDefinition:
         raise UnreadableError(str(problem)[:100]) from None
     if _says_twice(definition, texts):
         raise UnreadableError("it gives a member twice")
-    return ReadDefinition(value, texts)
+    return ReadDefinition(value, texts, tuple(numbers))
 
 
 def digest_of_unreadable(definition: bytes) -> str:

@@ -27,6 +27,10 @@ SECTION_OF: dict[PinnedKind, Section] = {
 }
 
 
+# What an entry becomes (None: none), and what it was.
+Become = Callable[[TrustItem, Pin | None], Pin | None]
+
+
 class KnownLock:
     def __init__(self, file: LockFile, hide: Callable[[str, str], str]) -> None:
         """`hide`: takes out of a server's words what its entry holds in secret: the lock is committed."""
@@ -65,9 +69,22 @@ class KnownLock:
             _log.error("%s", problem)
         self.problem = problem
 
-    def set(self, server: str, changed: Sequence[tuple[TrustItem, Pin | None]]) -> None:
-        """An operator's word. Raises SetupError."""
-        for item, pin in changed:
+    def set(self, server: str, items: Sequence[TrustItem], become: Become) -> None:
+        """An operator's word. `become`: what each entry becomes, by what the file has of it now: another
+        process may have written it since we read it. Raises SetupError, and what `become` raises."""
+        try:
+            self._write(partial(self._having, server, items, become))
+        except LockProblemError as problem:
+            hint = "Repair it or make its folder writable, then try again"
+            raise SetupError(SETUP_LOCK, f"{problem}", hint=hint) from None
+        self.say(None)
+        self.version += 1
+
+    def _having(self, server: str, items: Sequence[TrustItem], become: Become, lock: Lock) -> Lock:
+        pins = lock.get(server) or ServerPins()
+        for item in items:
+            section = SECTION_OF[item.kind]
+            pin = become(item, pins.get(section, item.name))
             if pin is not None and self._has_secret_name(server, item):
                 raise SetupError(
                     SETUP_LOCK,
@@ -75,21 +92,14 @@ class KnownLock:
                     "must not hold",
                     hint="Change that secret, and disable the server: it tells it to every caller",
                 )
-        try:
-            self._write(
-                partial(_having, server, [(item, self._hidden(server, pin)) for item, pin in changed])
-            )
-        except LockProblemError as problem:
-            hint = "Repair it or make its folder writable, then try again"
-            raise SetupError(SETUP_LOCK, f"{problem}", hint=hint) from None
-        self.say(None)
-        self.version += 1
+            pins = pins.having(section, {item.name: self._hidden(server, pin)})
+        return {**lock, server: pins}
 
     def set_first(self, server: str, section: Section, new: Sequence[TrustItem], *, for_some: bool) -> None:
         """What is accepted at first sight. `for_some`: of what only some clients are listed. Raises
         LockProblemError."""
         pins = {
-            item.name: self._hidden(server, pin_of(item, None, for_some=for_some))
+            item.name: self._hidden(server, pin_of(item, for_some=for_some))
             for item in new
             if not self._has_secret_name(server, item)
         }
@@ -120,13 +130,6 @@ class KnownLock:
             self.version += 1
 
 
-def _having(server: str, changed: Sequence[tuple[TrustItem, Pin | None]], lock: Lock) -> Lock:
-    pins = lock.get(server) or ServerPins()
-    for item, pin in changed:
-        pins = pins.having(SECTION_OF[item.kind], {item.name: pin})
-    return {**lock, server: pins}
-
-
 def _first(server: str, section: Section, new: Mapping[str, Pin | None], for_some: bool, lock: Lock) -> Lock:
     """Another process may have been first: what it accepted stays."""
     pins = lock.get(server) or ServerPins()
@@ -135,11 +138,10 @@ def _first(server: str, section: Section, new: Mapping[str, Pin | None], for_som
     return {**lock, server: pins.having(section, {**new, **pins.pins.get(section, {})})}
 
 
-def pin_of(item: TrustItem, before: Pin | None, *, for_some: bool) -> Pin | None:
+def pin_of(item: TrustItem, *, for_some: bool) -> Pin | None:
     """What is written when it is accepted. None: it is gone, and so is its entry."""
     if item.now is None:
-        is_kept = before is not None and before.is_blocked and before.digest
-        return replace(before, is_blocked=False) if is_kept and before is not None else None
+        return None
     try:
         read: Any = read_definition(item.now).value
     except UnreadableError:

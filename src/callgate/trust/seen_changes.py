@@ -34,10 +34,6 @@ class SeenChanges:
         self._hide = hide
         self._seen: dict[tuple[str, PinnedKind], _Seen] = {}
 
-    def get(self, server: str, kind: PinnedKind, name: str) -> TrustItem | None:
-        seen = self._seen.get((server, kind))
-        return (seen.items.get(name) or seen.for_some.get(name)) if seen is not None else None
-
     def is_for_some(self, server: str, kind: PinnedKind, name: str) -> bool:
         seen = self._seen.get((server, kind))
         return seen is not None and name in seen.for_some and name not in (seen.listed or ())

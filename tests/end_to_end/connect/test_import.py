@@ -101,6 +101,18 @@ async def test_all_clients_at_once_give_a_file_that_loads_and_no_secret_is_told(
     assert not any(PLANTED in str(one) for one in tmp_path.rglob("*"))
 
 
+@pytest.mark.parametrize("depth", [30, 400, 900])
+async def test_an_entry_that_is_nested_too_deeply_is_left_out_and_the_others_are_taken(
+    tmp_path: Path, depth: int
+) -> None:
+    odd = '{"a":' * depth + "1" + "}" * depth
+    deep = f'{{"mcpServers": {{"deep": {{"command": "true", "odd": {odd}}}, "mine": {{"command": "true"}}}}}}'
+    put(tmp_path, "cursor", deep.encode())
+    done = await run_callgate(tmp_path, "import")
+    assert (done.exit_code, "deep of cursor is left out: it is nested too deeply" in done.stderr) == (0, True)
+    assert list(tomllib.loads((tmp_path / "callgate.toml").read_text())["mcpServers"]) == ["mine"]
+
+
 @pytest.mark.parametrize("word", ["exec:touch ran", "file:/etc/hostname", "secret:shop", "a${secret:shop}"])
 async def test_words_of_our_file_do_nothing_in_another_s(tmp_path: Path, word: str) -> None:
     bad = {"url": "http://127.0.0.1:9/", "headers": {"A": word}}
@@ -143,6 +155,23 @@ async def test_without_a_terminal_an_input_of_vs_code_is_told_with_what_to_set(t
     assert not (tmp_path / "callgate.toml").exists()
     done = await run_callgate(tmp_path, "import", API_KEY="x")
     assert "${input:api key}" in (tmp_path / "callgate.toml").read_text(), done.stderr
+
+
+def test_at_a_terminal_all_servers_that_get_an_answer_are_named(tmp_path: Path) -> None:
+    """A project that somebody else wrote may ask for the input of a server that the person trusts."""
+    put(tmp_path, "vscode", json.dumps(WITH_INPUT).encode())
+    (tmp_path / ".vscode").mkdir()
+    other = json.dumps(WITH_INPUT).replace('"shop"', '"other"').replace(":9/", ":8/")
+    (tmp_path / ".vscode/mcp.json").write_text(other)
+    shown = run_on_terminal(
+        ["env", *CALLGATE, "import"],
+        clean_environment(tmp_path),
+        tmp_path,
+        answers={"Value of API_KEY": PLANTED},
+    )
+    assert shown.exit_code == 0, shown.text
+    asked = shown.text[: shown.text.index("Value of API_KEY")]
+    assert "For shop and other: " in asked or "For other and shop: " in asked, asked
 
 
 def test_at_a_terminal_an_input_of_vs_code_is_asked_for_and_sealed(tmp_path: Path) -> None:

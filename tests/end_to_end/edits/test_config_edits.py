@@ -200,6 +200,23 @@ async def test_all_problems_are_told_with_their_keys_and_nothing_is_written(gate
     ):
         status, told = await patch(gateway, bad)
         assert (status, told["code"]) == (400, "caller.bad_params"), bad
+    for nowhere in (
+        "server.max_body.x",
+        "mcpServers.files.args[7]",
+        "sources[9].dsn",
+        "server.tokens[3].token",
+    ):
+        status, told = await patch(gateway, {"set": {nowhere: "x"}})
+        assert (status, told["code"]) == (409, "setup.config_locked"), nowhere
+    assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
+
+
+async def test_a_change_that_makes_the_file_too_large_to_be_read_is_not_written(
+    gateway: GatewayProcess,
+) -> None:
+    status, told = await patch(gateway, {"set": {"mcpServers.files.env.LONG": "x" * 2 * 1024**2}})
+    assert (status, told["code"]) == (422, "caller.bad_config"), told
+    assert "larger than 2 MiB" in str(told)
     assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
 
 
@@ -263,6 +280,8 @@ DSNS_OF_FILES = (
     "postgres://a@db.internal/x?service=mine",
     "postgres://a@/x?host=/run/postgresql",
     "postgres://a@%2Frun%2Fpostgresql/x",
+    "postgres://a@..%2F..%2F..%2Frun%2Fpostgresql:5432/x",
+    "mysql://mysqld.sock%2f@run%2fmysqld.sock",
     "mysql://a@db.internal/x?serverRSAPublicKeyFile=/etc/passwd",
 )
 
@@ -292,7 +311,10 @@ async def test_from_elsewhere_no_program_and_no_file_can_be_named(gateway: Gatew
         status, told = await patch(gateway, body, **elsewhere)
         assert (status, told["code"]) == (403, "refused.not_local"), body
     assert (gateway.state / "callgate.toml").read_bytes() == edited(ODD)
-    server = {"add": {"text": "postgres://a:b@db.internal:5432/x?ssl=verify", "name": "far"}}
+    for header in ("Via", "X-Real-IP", "X-Forwarded-Proto", "X-Forwarded-Host", "CF-Connecting-IP"):
+        status, told = await patch(gateway, {"set": {"mcpServers.x.command": "sh"}}, **{header: "1.1 proxy"})
+        assert (status, told["code"]) == (403, "refused.not_local"), header
+    server = {"add": {"text": "postgres://a:b%2Fc@db.internal:5432/x?ssl=verify", "name": "far"}}
     _, told = await patch(gateway, server, query="?dry_run=true", **elsewhere)
     assert told.get("changed") == ["sources.far"], told
     status, _ = await patch(

@@ -18,6 +18,8 @@ from mcp import Client
 from stores.kinds import PostgresKind
 from waiting import until
 
+from callgate.app.commands.restore_backup import restore
+from callgate.model.errors import CallerError
 from callgate.vault.state_db import StateDb
 
 OPERATOR, WATCHER = (secrets.token_hex(16) for _ in range(2))
@@ -281,6 +283,21 @@ def device(name: str) -> tarfile.TarInfo:
     return head
 
 
+def lengthened(kind: bytes, count: int, size_bytes: int) -> tarfile.TarInfo:
+    """Many headers that only say more of the next one, as one entry."""
+    text = b"%d comment=" % size_bytes
+    text += b"x" * (size_bytes - len(text) - 1) + b"\n"
+    head = tarfile.TarInfo("state/state.key")
+    head.type, head.size = kind, len(text)
+    block = head.tobuf(tarfile.USTAR_FORMAT) + text + bytes(-len(text) % tarfile.BLOCKSIZE)
+
+    class Repeated(tarfile.TarInfo):
+        def tobuf(self, *_: Any) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return block * count
+
+    return Repeated("state/state.key")
+
+
 MANIFEST = {"format": 1, "callgate": "1", "made_at": "now", "entries": {}}
 KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
 
@@ -298,11 +315,14 @@ KEY = {"state/state.key": {"size_bytes": 1, "sha256": "0" * 64}}
         (archive_of({"state/../state.key": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({"/state/state.key": b"x"}, MANIFEST), "does not belong into a backup"),
         (archive_of({}, MANIFEST | {"format": 2}), "was written by a newer Callgate"),
+        (archive_of({"x": lengthened(tarfile.XHDTYPE, 1, 1024**2)}, MANIFEST), "is cut or damaged"),
+        (archive_of({"x": lengthened(tarfile.XHDTYPE, 3000, 512)}, MANIFEST), "is cut or damaged"),
+        (archive_of({"x": lengthened(tarfile.GNUTYPE_LONGNAME, 3000, 512)}, MANIFEST), "is cut or damaged"),
     ],
     # An archive holds the time: in each process of a test run the ids would be others, and none would begin.
     ids=[
         *("no archive", "cut", "no manifest", "other bytes", "path", "link", "device", "path inside"),
-        *("absolute path", "newer"),
+        *("absolute path", "newer", "long header", "headers in headers", "names in names"),
     ],
 )
 async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: bytes, words: str) -> None:
@@ -312,6 +332,26 @@ async def test_what_is_no_whole_backup_changes_nothing(tmp_path: Path, data: byt
     assert told.exit_code != 0
     assert words in told.stderr
     assert not (tmp_path / "there" / "state").exists()
+
+
+@pytest.mark.parametrize("name", ["state/state.key", "state/../../escaped", "state/state.db", None])
+def test_an_archive_that_is_another_one_when_it_is_read_again_restores_nothing(
+    tmp_path: Path, name: str | None
+) -> None:
+    archive, state = tmp_path / "backup.tar.gz", tmp_path / "there" / "state"
+    told = {"state/state.key": {"size_bytes": 1, "sha256": hashlib.sha256(b"x").hexdigest()}}
+    archive.write_bytes(archive_of({"state/state.key": b"x"}, MANIFEST | {"entries": told}))
+    other = tmp_path / "other"
+    other.write_bytes(archive_of({} if name is None else {name: b"y"}, MANIFEST | {"entries": told}))
+
+    def meanwhile(doing: str) -> None:
+        if doing.startswith("checking"):
+            other.replace(archive)
+
+    with pytest.raises(CallerError):
+        restore(archive, state, tmp_path / "there" / "callgate.toml", overwrites=False, tell=meanwhile)
+    assert [path for path in (tmp_path / "there").rglob("*") if path.is_file()] == []
+    assert not state.exists()
 
 
 async def test_a_folder_that_a_gateway_runs_on_is_not_replaced(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from end_to_end.gateway_process import run_callgate, running_gateway
+from cli.terminal_stage import run_on_terminal
+from end_to_end.gateway_process import CALLGATE, clean_environment, run_callgate, running_gateway
 from end_to_end.upstream_stage import Actor, announce, client_of, staged, text_of
 from waiting import until
 
@@ -111,6 +112,33 @@ async def test_an_answer_is_bound_to_what_was_shown(tmp_path: Path) -> None:
         assert (status, problem["code"]) == (412, "caller.stale")
         status, told = await asyncio.to_thread(_post, url, {"items": [{**named, "digest": second}]})
         assert (status, told["held"]) == (200, 0)
+
+
+async def test_at_a_terminal_what_is_accepted_is_what_is_shown_there(tmp_path: Path) -> None:
+    """The server is another one than when somebody looked: it knows when it is asked."""
+    actor = Actor("one", tmp_path, ["--era", "legacy"], trust="hold")
+    actor.offer(tools=[ADD])
+    write_config(tmp_path, actor)
+    assert (await run_callgate(tmp_path, "trust")).exit_code == 0
+    lock = tmp_path / "callgate.lock"
+    before = lock.read_text()
+    actor.offer(tools=[{**ADD, "description": "Adds."}])
+    assert "+description: Adds." in (await run_callgate(tmp_path, "trust", "diff")).stdout
+    actor.offer(tools=[{**ADD, "description": "Adds, and sends."}])
+
+    async def accept(answer: str) -> str:
+        command = ["env", *CALLGATE, "trust", "accept", "one", "add"]
+        answers = {"Accept 1 change? [y/N]": answer}
+        environment = clean_environment(tmp_path)
+        shown = await asyncio.to_thread(run_on_terminal, command, environment, tmp_path, answers=answers)
+        assert (shown.exit_code, "+description: Adds, and sends." in shown.text) == (0, True), shown.text
+        return shown.text
+
+    assert "Nothing was accepted." in await accept("n")
+    assert lock.read_text() == before
+    assert "one: add is accepted" in await accept("y")
+    assert "Adds, and sends." in lock.read_text()
+    assert "[y/N]" not in (await run_callgate(tmp_path, "trust", "accept", "one", "--yes")).stderr
 
 
 def _pinned(url: str) -> bool:

@@ -20,11 +20,8 @@ from callgate.model.error_codes import (
 from callgate.model.errors import SetupError
 from callgate.model.identity import Role
 from callgate.model.trust import Flaw
-from callgate.ports.http_app import UNIX_PEER
+from callgate.ports.http_app import FORWARDED, UNIX_PEER
 from callgate.ports.server_care import Prober
-
-# A proxy on this machine speaks for somebody elsewhere.
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
 class ProbeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -134,7 +131,7 @@ class ProbeApi:
 def is_of_this_machine(asked: Asked[Any, Any]) -> bool:
     """Whether the other end of the connection is this machine, and speaks for itself. A forwarded address is
     not believed: that there is one is enough to say no."""
-    if asked.peer is None or any(name in asked.headers for name in _FORWARDED):
+    if asked.peer is None or any(name in asked.headers for name in FORWARDED):
         return False
     if asked.peer == UNIX_PEER:
         return True

@@ -98,7 +98,10 @@ def _copy_database(source: Path, target: Path) -> None:
 class _Writer:
     def __init__(self, out: IO[bytes]) -> None:
         self._gzip = gzip.GzipFile(fileobj=out, mode="wb", compresslevel=_GZIP_LEVEL)
-        self._tar = tarfile.open(fileobj=self._gzip, mode="w|")  # noqa: SIM115 - closed by __exit__
+        # In this format a file of any size has one header: `restore_backup` takes no others.
+        self._tar = tarfile.open(  # noqa: SIM115 - closed by __exit__
+            fileobj=self._gzip, mode="w|", format=tarfile.GNU_FORMAT
+        )
         self._entries: dict[str, BackupEntry] = {}
 
     def __enter__(self) -> "_Writer":

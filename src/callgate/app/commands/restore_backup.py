@@ -18,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 
@@ -43,6 +43,14 @@ _NAMES = re.compile(
     r"config/callgate\.(?:toml|json|lock)|state/state\.(?:db|key)"
     r"|record/\d{4}-\d{2}-\d{2}(?:\.\d{1,4})?\.duckdb(?:\.wal)?"
 )
+# What only lengthens the next header, or describes holes: tarfile reads such a one into the memory, however
+# long it is, and each of a row of them inside of the one before. `backup.py` writes none.
+_HEADERS_OF_HEADERS = frozenset(
+    (
+        *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME),
+        *(tarfile.GNUTYPE_LONGLINK, tarfile.GNUTYPE_SPARSE),
+    )
+)
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024  # a line for each day, for more years than anybody keeps
 
 
@@ -57,7 +65,7 @@ def check_backup(archive: Path, tell: Tell) -> BackupManifest:
             if member.name == MANIFEST:
                 manifest = _read_manifest(archive, data, member.size)
                 continue
-            if not _NAMES.fullmatch(member.name) or member.name in found:
+            if member.name in found:
                 raise _unfit(archive, f"{member.name[:100]!r} does not belong into a backup")
             tell(f"checking {member.name}")
             digested = Digested(data)
@@ -79,6 +87,7 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
     has_config = any(name.startswith("config/") for name in manifest.entries)
     _check_place(state, config if has_config else None, overwrites=overwrites)
     state.parent.mkdir(parents=True, exist_ok=True)
+    left = dict(manifest.entries)
     made = Path(tempfile.mkdtemp(prefix=f".{state.name}.restoring-", dir=state.parent))
     try:
         (made / "state").mkdir(mode=0o700)
@@ -86,7 +95,13 @@ def restore(archive: Path, state: Path, config: Path, *, overwrites: bool, tell:
             for member, data in members:
                 if member.name != MANIFEST:
                     tell(f"restoring {member.name}")
-                    _write(_target(made, member.name), data)
+                    digested = Digested(data)
+                    _write(_target(made, member.name), digested)
+                    # It is read for the second time: who can write to it may have put another one there.
+                    if BackupEntry(member.size, digested.sha256) != left.pop(member.name, None):
+                        raise _unfit(archive, f"{member.name} is not what its manifest says")
+        if left:
+            raise _unfit(archive, f"{min(left)} is not what its manifest says")
         record = _record_elsewhere(made, state, config)
         if record is not None:
             _check_record(record, state, overwrites=overwrites)
@@ -105,7 +120,7 @@ def _target(made: Path, name: str) -> Path:
     return folders[room] / file
 
 
-def _write(path: Path, data: IO[bytes]) -> None:
+def _write(path: Path, data: Digested) -> None:
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -211,19 +226,30 @@ def _check_taken(taken: list[Path], *, overwrites: bool) -> None:
         )
 
 
+class _PlainHead(tarfile.TarInfo):
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        head = super().frombuf(buf, encoding, errors)
+        if head.type in _HEADERS_OF_HEADERS:
+            raise tarfile.ReadError
+        return head
+
+
 @contextmanager
 def _members(archive: Path) -> Generator[Generator[tuple[tarfile.TarInfo, IO[bytes]]]]:
-    """Regular files only. Raises CallerError for what cannot be read."""
+    """Regular files only, with the names above. Raises CallerError for what cannot be read."""
 
     def each(tar: tarfile.TarFile) -> Generator[tuple[tarfile.TarInfo, IO[bytes]]]:
         for member in tar:
             data = tar.extractfile(member) if member.isreg() else None
             if data is None:
                 raise _unfit(archive, f"{member.name[:100]!r} is not a regular file")
+            if member.name != MANIFEST and not _NAMES.fullmatch(member.name):
+                raise _unfit(archive, f"{member.name[:100]!r} does not belong into a backup")
             yield member, data
 
     try:
-        with tarfile.open(archive, mode="r|gz") as tar:
+        with tarfile.open(archive, mode="r|gz", tarinfo=_PlainHead) as tar:
             yield each(tar)
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, UnicodeError) as problem:
         raise _unfit(archive, "it is cut or damaged") from problem

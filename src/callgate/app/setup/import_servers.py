@@ -28,6 +28,7 @@ from callgate.config.sources.file import JsonTextError, read_json_object
 from callgate.config.sources.pasted_secrets import PastedSecret
 
 _MAX_FILE_BYTES = 64 * 1024 * 1024
+_MAX_DEPTH = 20  # what our file can hold
 _KEPT = "_imported"
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _OUR_WORDS = re.compile(r"(?:exec|file|secret):|.*\$\{secret:", re.DOTALL)
@@ -112,9 +113,16 @@ def _in_file(client: McpClient, path: Path, found: Import) -> Iterator[FoundServ
         taken = table_of(adopted.tables.get(OURS))
         for _, entries in server_tables(tree):
             for name, raw in table_of(entries).items():
-                if isinstance(raw, dict) and isinstance(taken.get(name), dict):
+                if _is_deeper(raw, _MAX_DEPTH):
+                    found.told.append(f"{name} of {client.key} is left out: it is nested too deeply")
+                elif isinstance(raw, dict) and isinstance(taken.get(name), dict):
                     made = _entry(cast("dict[str, Any]", raw), table_of(taken[name]))
                     yield FoundServer(name, client.key, path, made)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = (*table_of(value).values(), *list_of(value))
+    return bool(inner) and (levels == 0 or any(_is_deeper(one, levels - 1) for one in inner))
 
 
 def _entry(raw: dict[str, Any], taken: dict[str, Any]) -> dict[str, Any]:

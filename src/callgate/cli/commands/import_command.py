@@ -81,12 +81,17 @@ def run_import(flags: Flags, chosen: str | None, *, is_dry: bool, moves: bool, a
 
 
 def _ask_inputs(found: Import) -> dict[str, str]:
-    """What VS Code would ask the person for, by its id."""
-    wanted = {input_id: one.name for one in found.servers for _, input_id in asked_inputs(one.entry)}
+    """What VS Code would ask the person for, by its id. Files of several people may have the same id: all
+    servers that get the answer are named."""
+    wanted: dict[str, list[str]] = {}
+    for one in found.servers:
+        for _, input_id in asked_inputs(one.entry):
+            wanted.setdefault(input_id, []).append(one.name)
     answers: dict[str, str] = {}
-    for input_id, server in wanted.items():
+    for input_id, servers in wanted.items():
+        server = " and ".join(dict.fromkeys(servers))
         about = " ".join(found.inputs.get(input_id, Input()).description.split())[:_MAX_ABOUT_CHARS]
-        say(f"{server} needs {input_id[:_MAX_ABOUT_CHARS]}{f': {about}' if about else ''}")
+        say(f"For {server}: {input_id[:_MAX_ABOUT_CHARS]}{f': {about}' if about else ''}")
         # Only its variable: the prompt goes to the terminal as it is.
         answers[input_id] = read_value(f"Value of {variable_of_input(input_id)[:_MAX_ABOUT_CHARS]}: ")
     return answers

@@ -4,13 +4,14 @@ Through the gateway that runs, else through one that is made for the occasion.
 """
 
 import asyncio
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, cast
 
 import typer
 
 from callgate.cli.options import ConfigOption, JsonOption, StateOption
-from callgate.cli.terminal import Exit, print_json, print_line, stderr
+from callgate.cli.terminal import Exit, confirmed, print_json, print_line, stderr
 from callgate.model.error_codes import CALLER_NOT_FOUND
 from callgate.model.errors import CallerError
 from callgate.model.near_miss import did_you_mean
@@ -85,11 +86,15 @@ def accept(
     names: Annotated[
         list[str] | None, typer.Argument(help="Tools, prompts, templates; all that wait if none.")
     ] = None,
+    is_sure: Annotated[
+        bool, typer.Option("--yes", "-y", help="Accept what the server says now, without showing it.")
+    ] = False,
     config: ConfigOption = None,
     state_dir: StateOption = None,
 ) -> None:
-    """Accept changes: callers get them from now on, and callgate.lock has them."""
-    _answer("accept", server, names or [], config, state_dir)
+    """Accept changes: callers get them from now on, and callgate.lock has them. At a terminal they are shown
+    first."""
+    _answer("accept", server, names or [], config, state_dir, is_sure=is_sure)
 
 
 @trust_app.command()
@@ -134,10 +139,14 @@ def _ask_whole(config: Any, state_dir: Any, server: str | None) -> list[_Json]:
     return _with_api(config, state_dir, ask, accepts=True)
 
 
-def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any) -> None:
-    async def ask(api: Any) -> list[_Json]:
+def _answer(
+    act: str, server: str, names: list[str], config: Any, state_dir: Any, *, is_sure: bool = True
+) -> None:
+    async def ask(api: Any) -> list[_Json] | None:
         told = await api.get("trust", server)
         items = _named(told, names) if act == "accept" else _known(told, names)
+        if items and not is_sure and not _wants(server, items):
+            return None
         if items:
             body = {
                 "items": [
@@ -149,10 +158,24 @@ def _answer(act: str, server: str, names: list[str], config: Any, state_dir: Any
         return items
 
     items = _with_api(config, state_dir, ask, accepts=True)
+    if items is None:
+        stderr().print("Nothing was accepted.", markup=False)
+        return
     if not items:
         stderr().print("Nothing waits to be accepted.", markup=False)
     for item in items:
         print_line(f"{server}: {_called(item)} is {_DONE[act]}")
+
+
+def _wants(server: str, items: Sequence[_Json]) -> bool:
+    """What a person saw before may be another one by now: a server knows when it is asked. What is accepted
+    is what is shown here."""
+    if sys.stdin is None or not sys.stdin.isatty():  # a program is not asked
+        return True
+    for item in items:
+        for line in _diff_lines(server, item):
+            print_line(line)
+    return confirmed(f"Accept {counted(len(items), 'change')}?", is_sure=False)
 
 
 def _with_api(config: Any, state_dir: Any, ask: Any, *, accepts: bool) -> Any:

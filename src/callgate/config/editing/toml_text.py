@@ -63,7 +63,10 @@ class TomlText:
             table = cast("Mapping[str, Any]", value)
             value = {NAMED_BY.get(str(place[0]), "name"): loc[-1], **table}
         expected = deepcopy(self._tree)
-        put_at(expected, place, value)
+        try:
+            put_at(expected, place, value)
+        except (IndexError, TypeError):  # far behind the end of a list, or below what is no table
+            raise TomlEditError from None
         self._change(lambda: self._write(place, value), expected)
 
     def remove(self, loc: Sequence[str | int]) -> None:

@@ -119,8 +119,7 @@ def _read_named(path: Path, named_by: str) -> ConfigFile:
 def _read(path: Path) -> ConfigFile:
     try:
         if path.stat().st_size > _MAX_BYTES:
-            message = f"the file is larger than {_MAX_BYTES // 1024**2} MiB"
-            return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
+            return _too_large(path)
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         message = "the file is not UTF-8 text"
@@ -131,8 +130,15 @@ def _read(path: Path) -> ConfigFile:
     return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
 
 
+def _too_large(path: Path) -> ConfigFile:
+    message = f"the file is larger than {_MAX_BYTES // 1024**2} MiB"
+    return ConfigFile(path, problems=(ConfigProblem(path.name, message),))
+
+
 def read_config_text(path: Path, text: str) -> ConfigFile:
     """As if it were the content of that file."""
+    if len(text) > _MAX_BYTES or len(text.encode()) > _MAX_BYTES:
+        return _too_large(path)
     hint = ""
     try:
         if path.suffix.lower() in _YAML_SUFFIXES:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -51,6 +52,7 @@ class ListAsk:
     hop: Hop
     reading: ListReading
     known: tuple[Listing, ...]  # what it may say once more
+    reading_now: Callable[[], ListReading] | None = None  # how, when it has answered; None: as above
 
 
 async def ask_listing(ask: ListAsk) -> Listing:
@@ -61,19 +63,34 @@ async def ask_listing(ask: ListAsk) -> Listing:
     digest = await _digest(pages)
     ttl_ms = min((page.ttl_ms for page in pages if page.ttl_ms is not None), default=None)
     lives_s = DEFAULT_TTL_S if ttl_ms is None else ttl_ms / 1000
-    faces, era = ask.reading.faces, era_of(ask.hop.server_protocol)
-    is_kept = ask.reading.is_kept  # else no word of the operator's changes how it is read
-    version = faces.version if faces is not None else ask.reading.faces_version
+    era = era_of(ask.hop.server_protocol)
+    reading = ask.reading
+    while True:
+        part, version = await _read(ask, reading, era, pages, digest)
+        # A server that lets us wait must not be shown by what the operator said before.
+        by_now = reading if ask.reading_now is None else ask.reading_now()
+        if by_now.faces is None or by_now.faces.version == version:
+            break
+        reading = by_now
+    now = time.monotonic()
+    is_public = all(page.is_public for page in pages)
+    kept = tuple(pages) if ask.reading.is_kept else ()
+    return Listing(part, digest, has_more, now, now + lives_s, ttl_ms or 0, is_public, kept, era, version)
+
+
+async def _read(
+    ask: ListAsk, reading: ListReading, era: Era | None, pages: list[ListPage], digest: bytes
+) -> tuple[Part, int]:
+    """With the version of the operator's word by which it was judged."""
+    faces, is_kept = reading.faces, reading.is_kept  # else no word of the operator's changes how it is read
+    version = faces.version if faces is not None else reading.faces_version
     alike = (one for one in ask.known if one.digest == digest)
     part = next((one.part for one in alike if not is_kept or one.faces_version == version), None)
     if part is None:
-        part = await read_part(replace(ask.reading, era=era), pages)
+        part = await read_part(replace(reading, era=era), pages)
         if is_kept:  # what callers see may be the same, whatever the server changed
             part = next((one.part for one in ask.known if one.part == part), part)
-    now = time.monotonic()
-    is_public = all(page.is_public for page in pages)
-    kept = tuple(pages) if is_kept else ()
-    return Listing(part, digest, has_more, now, now + lives_s, ttl_ms or 0, is_public, kept, era, version)
+    return part, version
 
 
 async def _pages(ask: ListAsk, asker: Asker) -> tuple[list[ListPage], bool]:

@@ -1,8 +1,7 @@
 """Lists whose words are pinned (`ports.Faces`): shown again when the operator's word on them changes.
 
-Nobody is asked for that: what the server told is kept, and read once more. A list that was being read while
-the word changed is read again at once. A list that a server says it changed is asked for: the operator
-hears of it although no client lists.
+Nobody is asked for that: what the server told is kept, and read once more. A list that a server says it
+changed is asked for: the operator hears of it although no client lists.
 """
 
 import asyncio
@@ -61,7 +60,7 @@ class JudgedLists:
             reading = self._reading(key)
             if reading.faces is None:  # it is not pinned any more
                 continue
-            judged = await _judged_again(listing, reading)
+            judged = await judged_again(listing, reading)
             if self._known.get(key) is listing:
                 self._take(key, judged)
 
@@ -73,7 +72,7 @@ class JudgedLists:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-async def _judged_again(listing: Listing, reading: ListReading) -> Listing:
+async def judged_again(listing: Listing, reading: ListReading) -> Listing:
     """The same list, by what the operator says now. Nobody is asked."""
     faces = reading.faces
     assert faces is not None

@@ -13,6 +13,7 @@ Rules
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from callgate.model.error_codes import UPSTREAM_TIMEOUT
 from callgate.model.errors import UpstreamError, unknown_server
@@ -273,7 +274,8 @@ class Listings:
         if asker is None or not view.session_id:
             asker = in_our_name(view)
         known = self._known.all_standing_in(key)
-        return ListAsk(self._upstream(name), asker, hop, self._reading(key), known)
+        reading_now = partial(self._reading, key)
+        return ListAsk(self._upstream(name), asker, hop, self._reading(key), known, reading_now)
 
     def _reading(self, key: Key) -> ListReading:
         return self.naming.reading(*key)
