@@ -34,12 +34,10 @@ class ClientSocket(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._unread.forget(self)
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None
-        if self._drain is not None and not self._drain.done():
-            self._drain.set_result(None)
+        self.resume_writing()
 
     def pause_writing(self) -> None:
         self._drain = asyncio.get_running_loop().create_future()
