@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
 
+import msgspec
+
 from callgate.model.errors import CallgateError
 from callgate.model.exchange import Hop
 from callgate.model.health import State
@@ -22,39 +24,31 @@ from callgate.model.view import COMMON
 from callgate.ports.upstream import Upstream
 from callgate.relay.hearing import Hearing
 from callgate.relay.lists.ask_listing import ListAsk, ask_listing, in_our_name
-from callgate.relay.lists.listings import Prepared
+from callgate.relay.lists.listings import Listings, Prepared
 from callgate.relay.lists.offer_rules import Naming, OfferRules
 from callgate.relay.path import Path
 from callgate.relay.subscribers import ListNews
 
 
-class UpstreamReplacing:
-    def __init__(
-        self,
-        upstreams: MutableMapping[str, Upstream],
-        path: Path,
-        news: ListNews,
-        hearing: Hearing,
-    ) -> None:
-        """`upstreams`: the one mapping that all parts of the relay look into."""
-        self._upstreams = upstreams
-        self._path = path
-        self._listings = path.listings
-        self._news = news
-        self._hearing = hearing
+class UpstreamReplacing(msgspec.Struct, frozen=True):
+    upstreams: MutableMapping[str, Upstream]  # the one that all parts of the relay look into
+    path: Path
+    listings: Listings
+    news: ListNews
+    hearing: Hearing
 
     def begin(self) -> None:
         """With the upstreams that are there."""
-        for upstream in self._upstreams.values():
-            upstream.hear(partial(self._hearing.hear, upstream))
-        self._path.look_at_upstreams()
+        for upstream in self.upstreams.values():
+            upstream.hear(partial(self.hearing.hear, upstream))
+        self.path.look_at_upstreams()
 
     async def prepare(
         self, new: Sequence[Upstream], among: Sequence[Upstream], rules: OfferRules, patience_s: float
     ) -> dict[str, Prepared]:
         """What new upstreams offer, by their names, before they are served among all these. One that does
         not tell in time, or fails, is not in it."""
-        naming = Naming({upstream.name: upstream for upstream in among}, rules, self._listings.faces)
+        naming = Naming({upstream.name: upstream for upstream in among}, rules, self.listings.faces)
 
         async def ask(upstream: Upstream) -> Prepared | None:
             try:
@@ -69,7 +63,7 @@ class UpstreamReplacing:
     async def _ask(self, upstream: Upstream, naming: Naming) -> Prepared:
         """As far as anybody was told of such offers. Waits for it to start. Raises what it raises when it is
         asked for its tools."""
-        listings, name = self._listings, upstream.name
+        listings, name = self.listings, upstream.name
         prepared: Prepared = {}
         for kind in sorted(listings.wanted, key=list(OfferKind).index):
             key = (name, kind, COMMON)
@@ -88,23 +82,23 @@ class UpstreamReplacing:
         self, upstreams: Sequence[Upstream], rules: OfferRules, prepared: Mapping[str, Prepared]
     ) -> None:
         """Serves these from now on, in this order."""
-        before = dict(self._upstreams)
-        self._upstreams.clear()
-        self._upstreams.update({upstream.name: upstream for upstream in upstreams})
-        gone = [name for name in before if name not in self._upstreams]
+        before = dict(self.upstreams)
+        self.upstreams.clear()
+        self.upstreams.update({upstream.name: upstream for upstream in upstreams})
+        gone = [name for name in before if name not in self.upstreams]
         new = [one for one in upstreams if before.get(one.name) is not one]
         replaced = [one.name for one in new if one.name in before]
         for name in (*gone, *replaced):
-            self._hearing.forget(name)
+            self.hearing.forget(name)
         for upstream in new:
-            upstream.hear(partial(self._hearing.hear, upstream))
+            upstream.hear(partial(self.hearing.hear, upstream))
         lists = {key: listing for one in new for key, listing in prepared.get(one.name, {}).items()}
-        had_search = self._listings.naming.rules.tool_search
-        self._listings.replaced(rules, gone, replaced, lists)
+        had_search = self.listings.naming.rules.tool_search
+        self.listings.replaced(rules, gone, replaced, lists)
         if had_search is not rules.tool_search:
-            self._news.changed_for_all(OfferKind.TOOL)
-        self._path.look_at_upstreams()
+            self.news.changed_for_all(OfferKind.TOOL)
+        self.path.look_at_upstreams()
         for upstream in new:
             if upstream.name not in prepared and upstream.health().state is State.UP:
-                self._listings.came_up(upstream.name)
-        self._path.subscribe_again(replaced)
+                self.listings.came_up(upstream.name)
+        self.path.subscribe_again(replaced)
