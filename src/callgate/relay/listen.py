@@ -95,11 +95,10 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
 
 
 async def _granted(watches: dict[str, _Watch]) -> list[str]:
-    if watches:
-        waiting = [asyncio.create_task(watch.decided.wait()) for watch in watches.values()]
-        await asyncio.wait(waiting, timeout=_PATIENCE_S)
-        for task in waiting:
-            task.cancel()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_S):
+            for watch in watches.values():
+                await watch.decided.wait()
     for watch in watches.values():
         watch.is_closed = True
     return [watch.public[uri] for watch in watches.values() for uri in watch.public if uri in watch.granted]
