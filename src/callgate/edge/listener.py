@@ -106,8 +106,7 @@ class Listener:
         except (OSError, OverflowError) as problem:
             raise cannot_listen(host, port, problem) from problem
         self._begin(server)
-        sockets: tuple[socket.socket, ...] = tuple(server.sockets)
-        return int(sockets[0].getsockname()[1])
+        return int(server.sockets[0].getsockname()[1])
 
     async def start_on(self, listening: Sequence[socket.socket]) -> None:
         """On sockets that listen already: several processes may serve one address."""

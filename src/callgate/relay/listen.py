@@ -108,8 +108,18 @@ async def _watch(
     path: Path, exchange: Exchange, asker: Asker, name: str, watch: _Watch, say: SayNotice
 ) -> None:
     async def hear(said: Said) -> None:
-        if isinstance(said, Notice):
-            await _take(said, watch, say)
+        if not isinstance(said, Notice):
+            return
+        if said.method == ACKNOWLEDGED:
+            if not watch.is_closed:
+                granted = watched_uris(read_filter(said.params))
+                watch.granted.update(uri for uri in granted if uri in watch.public)
+            watch.decided.set()
+        elif said.method == UPDATED:
+            uri = text_of(peek(said.params).uri) or ""
+            if uri in watch.granted:
+                public = msgspec.json.encode(watch.public[uri])
+                await say(Notice(UPDATED, with_member(said.params, "uri", public)))
 
     wanted = msgspec.json.encode({"notifications": {"resourceSubscriptions": list(watch.public)}})
     pause_s = _PAUSE_S
@@ -122,16 +132,3 @@ async def _watch(
             return
         await asyncio.sleep(pause_s)  # the owner was restarted: it knows nothing of us any more
         pause_s = min(pause_s * 2, _MAX_PAUSE_S)
-
-
-async def _take(notice: Notice, watch: _Watch, say: SayNotice) -> None:
-    if notice.method == ACKNOWLEDGED:
-        if not watch.is_closed:
-            granted = watched_uris(read_filter(notice.params))
-            watch.granted.update(uri for uri in granted if uri in watch.public)
-        watch.decided.set()
-    elif notice.method == UPDATED:
-        uri = text_of(peek(notice.params).uri) or ""
-        if uri in watch.granted:
-            public = msgspec.json.encode(watch.public[uri])
-            await say(Notice(UPDATED, with_member(notice.params, "uri", public)))

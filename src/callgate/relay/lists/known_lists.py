@@ -158,19 +158,13 @@ class KnownLists:
                 self.outdate(key)
 
     def forget_session(self, session_id: str) -> None:
-        for key in [key for key in self._known if key[2].session_id == session_id]:
-            self.version += 1
-            self.notes.pop(key[0], None)
-            del self._known[key]
+        self._forget([key for key in self._known if key[2].session_id == session_id])
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[2] != session_id}
 
     def forget_declared(self, name: str, view: View | None = None) -> None:
         """What this upstream lists to clients that declare something, or to those of one view."""
-        self.notes.pop(name, None)
-        for key in self.shared_keys(name):
-            if key[2] == view or (view is None and key[2].declared):
-                self.version += 1
-                del self._known[key]
+        keys = self.shared_keys(name)
+        self._forget([key for key in keys if key[2] == view or (view is None and key[2].declared)])
 
     def forget_upstream(self, name: str) -> list[Key]:
         """It is gone. Returns the lists that had offers."""
@@ -204,10 +198,15 @@ class KnownLists:
     def _forget_all(self, name: str, keys: list[Key]) -> None:
         self.version += 1
         self.notes.clear()
-        for key in keys:
-            del self._known[key]
+        self._forget(keys)
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[0] != name}
         self.some_clients_only.forget(name)
+
+    def _forget(self, keys: list[Key]) -> None:
+        for key in keys:
+            self.version += 1
+            self.notes.pop(key[0], None)
+            del self._known[key]
 
     def _make_room(self, name: str, newest: View) -> None:
         views = dict.fromkeys(key[2] for key in self.shared_keys(name) if key[2] not in (COMMON, newest))

@@ -97,21 +97,19 @@ async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
 
 def _shown(reading: ListReading, faces: Faces, taken: Sequence[msgspec.Raw]) -> ShownEntries:
     """What the operator leaves out is nobody's to accept."""
-    entries = [bytes(entry) for entry in taken]
-    choice = reading.choice
-    judged = (
-        entries if choice is None or choice.takes_all else [one for one in entries if _is_chosen(choice, one)]
-    )
+    judged: list[bytes] = []
+    left_out: list[bytes] = []
+    for entry in map(bytes, taken):
+        (judged if _is_chosen(reading.choice, entry) else left_out).append(entry)
     shown = faces.show(reading.upstream, reading.kind, judged, reading.extent)
-    if len(judged) == len(entries):
-        return shown
-    left_out = [one for one in entries if not _is_chosen(choice, one)]
     return replace(shown, entries=[*shown.entries, *left_out])
 
 
 def _is_chosen(choice: ToolChoice | None, entry: bytes) -> bool:
+    if choice is None or choice.takes_all:
+        return True
     name = text_of(peek(entry).name) if entry[:1] == b"{" else None
-    return choice is None or name is None or choice.takes(name)
+    return name is None or choice.takes(name)
 
 
 def _within_bounds(reading: ListReading, entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
