@@ -24,7 +24,7 @@ from callgate.model.session import Session
 from callgate.ports.server_care import DoctorFinding, ServerFacts
 from callgate.ports.upstream import Asker, RetryingUpstream, Upstream
 from callgate.relay.lists.catalog import Part
-from callgate.relay.lists.listing_notes import listing_notes
+from callgate.relay.lists.list_reports import listing_notes
 from callgate.relay.lists.public_names import short_servers
 from callgate.relay.lists.read_listing import ListReading, read_page, read_part
 from callgate.relay.lists.territory import Territory

@@ -1,7 +1,7 @@
 """Runs an ASGI application behind our own HTTP layer: REST, health, the web page. Among workers, one does."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -83,18 +83,17 @@ class _Answer:
             self._responder.end_stream()
 
 
+@dataclass(frozen=True, slots=True)
 class AppElsewhere:
     """Requests to the mounted app that another worker answers: the one that has the record's store."""
 
-    def __init__(self, here: AsgiMount, lead: Lead, is_local: Callable[[str], bool]) -> None:
-        """`is_local`: of a path, whether every worker answers it by itself."""
-        self._here = here
-        self._lead = lead
-        self._is_local = is_local
+    here: AsgiMount
+    lead: Lead
+    is_local: Callable[[str], bool]  # of a path, whether every worker answers it by itself
 
     async def handle(self, request: HttpRequest, responder: Responder, principal: Principal | None) -> None:
-        if self._is_local(unquote(request.path)):
-            await self._here.handle(request, responder, principal)
+        if self.is_local(unquote(request.path)):
+            await self.here.handle(request, responder, principal)
             return
         responder.cancel_on_disconnect = True
         request.principal = principal
@@ -102,7 +101,7 @@ class AppElsewhere:
         if request.method == "HEAD":  # the other end of the hop reads no head without its body
             passed = replace(passed, method="GET")
         try:
-            answer = await self._lead.pass_on(passed)
+            answer = await self.lead.pass_on(passed)
             headers = tuple((name, value) for name, value in answer.headers if name not in _NOT_PASSED_BACK)
             await pass_back(answer, headers, responder, _WHOLE_BYTES)
         except UpstreamError as error:

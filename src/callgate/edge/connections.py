@@ -1,13 +1,22 @@
-"""The connections of a listener: how many there may be, which give way to others, and which are dropped."""
+"""The connections of a listener: how many there may be, which give way to others, and which are dropped.
+
+Those beyond the limit are told so and closed, and take no place. The answer waits for the client's first
+bytes: closing a socket that holds unread bytes resets the connection, and the client would see that instead
+of the answer. So a few of them stay for a moment. When there are more, the one that has been silent longest
+is closed without an answer: an honest client asks at once.
+"""
 
 import asyncio
+from collections.abc import Callable
+from typing import cast
 
 from callgate.edge.http.http1 import ClientConnection
+from callgate.edge.http.message import RETRY_AFTER_S, Responder
 from callgate.edge.http.service import Service
 from callgate.edge.stream_client import STOP_GRACE_S
-from callgate.edge.turned_away import TurnedAway
-from callgate.model.error_codes import CALLER_TIMEOUT
-from callgate.model.errors import CallerError
+from callgate.model.error_codes import CALLER_TIMEOUT, REFUSED_OVERLOADED
+from callgate.model.errors import CallerError, RefusedError
+from callgate.wire.problem_of import problem_of
 
 # How long an idle connection may stay, or a request may take to arrive: longer than common proxies keep
 # theirs (60 s), short enough that a slow-writing attacker does not hold connections for free.
@@ -22,6 +31,10 @@ _UNASKED_S = 2.0
 _MAKE_ROOM_EVERY_S = 1.0
 # Of those that asked before, this part gives way at a time, the longest silent first.
 _PART_MADE_ROOM = 8
+# Of those beyond the limit: how many may wait for their answer, and how long. Their descriptors come out of
+# the reserve.
+_MAX_SURPLUS = 16
+_PATIENCE_S = 1.0
 
 
 class Connections:
@@ -29,8 +42,7 @@ class Connections:
         self.limit = limit
         self._open: set[AcceptedConnection] = set()
         self.discard = self._open.discard
-        self._turned_away = TurnedAway()
-        self.turn_away = self._turned_away.take
+        self._surplus: dict[_Surplus, None] = {}  # in the order of their coming
         self._made_room_at = 0.0
         self._is_leaving = False
 
@@ -49,6 +61,17 @@ class Connections:
         if self._is_leaving:
             connection.leave()
         return True
+
+    def turn_away(self, transport: asyncio.BaseTransport) -> None:
+        """A connection that was just accepted, and has no place."""
+        stream = cast(asyncio.Transport, transport)
+        if len(self._surplus) >= _MAX_SURPLUS:
+            oldest = next(iter(self._surplus))
+            del self._surplus[oldest]
+            oldest.transport.abort()
+        surplus = _Surplus(stream, lambda gone: self._surplus.pop(gone, None))
+        self._surplus[surplus] = None
+        stream.set_protocol(surplus)
 
     def leave(self) -> None:
         """Each ends with its next answer."""
@@ -74,7 +97,8 @@ class Connections:
                 await asyncio.wait(late)
         for connection in self.all():
             connection.abort()  # whoever has not read its answer by now will not
-        self._turned_away.close()
+        for surplus in list(self._surplus):
+            surplus.transport.abort()
 
     def drop_idle(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -128,3 +152,36 @@ class AcceptedConnection(ClientConnection):
             self.refuse(CallerError(CALLER_TIMEOUT, f"The request did not arrive within {_IDLE_S:g} s"))
         else:
             self.close()
+
+
+class _Surplus(asyncio.Protocol):
+    """Implements `http.message.AnswerLine`."""
+
+    def __init__(self, transport: asyncio.Transport, gone: "Callable[[_Surplus], object]") -> None:
+        self.transport = transport
+        self._gone = gone
+        self._is_answered = False
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_answered:
+            self._is_answered = True
+            text = "The limit of connections is reached"
+            hint = f"Try again in {RETRY_AFTER_S[503]} s; the operator can raise [server] max_connections"
+            error = RefusedError(REFUSED_OVERLOADED, text, hint=hint)
+            Responder(self, head_only=False).send_problem(problem_of(error))
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        self._gone(self)
+
+    @property
+    def is_closed(self) -> bool:
+        return self.transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        self.transport.write(data)
+
+    async def drained(self) -> None:
+        """Nothing is streamed here."""

@@ -153,19 +153,16 @@ class Gate:
     """The rules that hold now: they change while we serve, and tokens expire."""
 
     def __init__(self, rules: GateRules) -> None:
-        self._take(rules)
         # Who has let somebody in asks again: whoever may not come any more, or comes with another role, goes.
         self.on_use: list[Callable[[], None]] = []
+        self.use(rules)
 
     def use(self, rules: GateRules) -> None:
         """Whom the gate lets in from now on."""
-        self._take(rules)
-        for ask_again in self.on_use:
-            ask_again()
-
-    def _take(self, rules: GateRules) -> None:
         self.rules = rules
         self._next_expiry_s = rules.next_expiry_s(time.time())
+        for ask_again in self.on_use:
+            ask_again()
 
     def has_expired_one(self) -> bool:
         """Whether a token has expired since the rules were looked at: `use` them again."""

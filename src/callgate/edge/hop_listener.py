@@ -21,7 +21,7 @@ from callgate.edge.hops.passed_message import passed_request
 from callgate.edge.http.message import Beginner, HttpRequest, Responder
 from callgate.edge.http.request_reader import RequestReader
 from callgate.edge.http.service import Service
-from callgate.edge.listener import Listener, is_mcp_endpoint
+from callgate.edge.listener import Listener, mcp_endpoint
 from callgate.model.error_codes import REFUSED_HOP
 from callgate.model.errors import RefusedError
 from callgate.ports.http_app import MountedApp
@@ -110,7 +110,7 @@ class HopListener(Listener):
     def judge(self, request: HttpRequest) -> None:
         hop = self._hop_gate.admit(request.fields)
         principal = None if hop.principal == NOBODY else hop.principal
-        is_mcp = is_mcp_endpoint(request.path)
+        is_mcp, _ = mcp_endpoint(request.path)
         if not (is_mcp or self._serves_app) or (is_mcp and principal is None):
             raise RefusedError(
                 REFUSED_HOP,

@@ -23,7 +23,6 @@ from callgate.model.error_codes import (
     CALLER_UNKNOWN_SESSION,
 )
 from callgate.model.errors import CallerError
-from callgate.model.exchange import Arrival
 from callgate.model.reply import Paused, Said, tell_nobody
 from callgate.model.session import Session
 from callgate.ports.answerer import Answerer, Answering
@@ -69,10 +68,7 @@ class LegacyHttp:
             answer = partial(self._answerer.answer, visit.arrival(message, envelope, session))
             is_stream = http_rules.prefers_stream(visit.headers.get("accept", ""))
             return self.answer_by(answer, http_session, message, responder, is_stream)
-        if isinstance(message, Response):
-            http_session.questions.answered(message)
-        else:
-            self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
+        self._hear(http_session, visit, message)
         responder.send(202, ())
         return None
 
@@ -144,12 +140,17 @@ class LegacyHttp:
         self._sessions.pop(http_session.session.session_id, None)
         http_session.end()
 
-    def _notice(self, http_session: HttpSession, arrival: Arrival, peeked: Peek) -> None:
-        if arrival.method == "notifications/cancelled":
-            request = http_session.open.get(bytes(peeked.requestId))
+    def _hear(self, http_session: HttpSession, visit: Visit, message: Notification | Response) -> None:
+        """What is not answered."""
+        if isinstance(message, Response):
+            http_session.questions.answered(message)
+            return
+        if message.method == "notifications/cancelled":
+            request = http_session.open.get(bytes(peek(message.params).requestId))
             if request is not None:
                 request.cancel()
-        self._answerer.notice(arrival)
+        session = http_session.session
+        self._answerer.notice(visit.arrival(message, session.envelope, session))
 
     # ---- answering
 
@@ -203,19 +204,13 @@ class LegacyHttp:
     async def _answer_part(
         self, http_session: HttpSession, visit: Visit, message: Message | Unreadable
     ) -> bytes | None:
-        session = http_session.session
-        if isinstance(message, Unreadable):
-            self._refusals.of_visit(visit, message.error, message)
-            return encode_fault(message.rpc_id, fault_of(message.error))
-        if isinstance(message, Response):
-            http_session.questions.answered(message)
-            return None
-        peeked = peek(message.params)
-        if isinstance(message, Notification):
-            self._notice(http_session, visit.arrival(message, session.envelope, session), peeked)
+        if isinstance(message, (Notification, Response)):
+            self._hear(http_session, visit, message)
             return None
         try:
-            envelope = _part_envelope(http_session, message, peeked)
+            if isinstance(message, Unreadable):
+                raise message.error
+            envelope = _part_envelope(http_session, message)
         except CallerError as error:
             self._refusals.of_visit(visit, error, message)
             return encode_fault(message.rpc_id, fault_of(error))
@@ -224,7 +219,7 @@ class LegacyHttp:
             if not isinstance(said, Paused):
                 http_session.say(said)
 
-        arrival = visit.arrival(message, envelope, session)
+        arrival = visit.arrival(message, envelope, http_session.session)
         answering = asyncio.create_task(self._answerer.answer(arrival, say))
         http_session.open[message.rpc_id] = OpenRequest(answering)
         try:
@@ -235,12 +230,12 @@ class LegacyHttp:
         return None if answering.cancelled() else encode_reply(message.rpc_id, answering.result())
 
 
-def _part_envelope(http_session: HttpSession, message: Request, peeked: Peek) -> Envelope:
+def _part_envelope(http_session: HttpSession, message: Request) -> Envelope:
     if message.method == "initialize" or message.rpc_id in http_session.open:
         raise CallerError(
             CALLER_MALFORMED, "A batch cannot contain initialize, or an id of a request that is still open"
         )
-    return legacy_envelope(http_session.session.envelope, peeked)
+    return legacy_envelope(http_session.session.envelope, peek(message.params))
 
 
 async def _serve(

@@ -106,8 +106,7 @@ class Listener:
         except (OSError, OverflowError) as problem:
             raise cannot_listen(host, port, problem) from problem
         self._begin(server)
-        sockets: tuple[socket.socket, ...] = tuple(server.sockets)
-        return int(sockets[0].getsockname()[1])
+        return int(server.sockets[0].getsockname()[1])
 
     async def start_on(self, listening: Sequence[socket.socket]) -> None:
         """On sockets that listen already: several processes may serve one address."""
@@ -185,33 +184,30 @@ class Listener:
         fields = request.fields
         if request.target[:1] != "/":
             check_target(request.target, fields)
-        path = request.path
-        if _endpoint(path)[0] or not self._is_open(unquote(path)):
-            try:
-                request.principal = admit(self.gate.rules, fields, time.time())
-            except WrongTokenError:
-                request.has_wrong_token = True
-                raise
-            return
-        check_site(self.gate.rules, fields)
-        request.ignores_body = True  # files and health: open to everybody, and so is what is sent to them
+        # Files and health are open to everybody, and so is what is sent to them.
+        is_open = not mcp_endpoint(request.path)[0] and self._is_open(unquote(request.path))
         try:
-            request.principal = identify(self.gate.rules, fields, time.time())
-        except WrongTokenError:
-            request.has_wrong_token = True
-        except MissingTokenError:
-            pass
+            if is_open:
+                check_site(self.gate.rules, fields)
+                request.ignores_body = True
+                request.principal = identify(self.gate.rules, fields, time.time())
+            else:
+                request.principal = admit(self.gate.rules, fields, time.time())
+        except MissingTokenError as error:
+            request.has_wrong_token = isinstance(error, WrongTokenError)
+            if not is_open:
+                raise
 
     def decide(self, request: HttpRequest) -> Beginner | None:
         """Who may begin answers to requests with this head, which the gate let in."""
-        is_mcp, target = _endpoint(request.path)
+        is_mcp, target = mcp_endpoint(request.path)
         if not is_mcp or (target is not None and not self._answerer.has_server(target)):
             return None
         assert request.principal is not None, "the gate lets nobody in without"
         return self.mcp.decide(Visit(request, request.fields, request.principal, target), self.handle)
 
     async def handle(self, request: HttpRequest, responder: Responder) -> None:
-        is_mcp, target = _endpoint(request.path)
+        is_mcp, target = mcp_endpoint(request.path)
         principal = request.principal
         try:
             if request.has_wrong_token:
@@ -245,7 +241,7 @@ class Listener:
         """A request that could not be read, that the gate does not let in, or for nobody (`principal`)."""
         if not responder.started:
             responder.send_problem(problem_of(error))
-        if _endpoint(request.path)[0]:  # what is refused elsewhere is no message of the protocol
+        if mcp_endpoint(request.path)[0]:  # what is refused elsewhere is no message of the protocol
             self._refusals.at_the_door(request, error, principal)
 
     async def _slow_down(self, request: HttpRequest, responder: Responder) -> None:
@@ -267,11 +263,7 @@ class Listener:
 
 
 @lru_cache(maxsize=1024)
-def _endpoint(path: str) -> tuple[bool, str | None]:
+def mcp_endpoint(path: str) -> tuple[bool, str | None]:
     """Whether it is an MCP endpoint, and that of which server: None at /mcp."""
     match = _SERVER_PATH.fullmatch(path)
     return path == "/mcp" or match is not None, None if match is None else match[1]
-
-
-def is_mcp_endpoint(path: str) -> bool:
-    return _endpoint(path)[0]

@@ -103,11 +103,13 @@ class McpHttp:
                     self._refuse(visit, responder, RefusedVisitError(decoded.error, decoded))
                 return
             message = decoded
-            if passing is not None and await self._is_passed_on(passing, visit, responder, message):
-                return
-            request.body = b""  # what is wanted of it is in the message; an answer may take hours
             peeked = peek(message.params) if isinstance(message, (Request, Notification)) else NO_PARAMS
             is_modern = http_rules.choose_era(visit.headers, peeked) is Era.MODERN
+            if passing is not None and is_modern and isinstance(message, Request):
+                envelope = read_envelope(visit.headers, message.method, peeked)
+                if await passing.modern(visit, responder, visit.arrival(message, envelope), message):
+                    return
+            request.body = b""  # what is wanted of it is in the message; an answer may take hours
             half = self._modern if is_modern else self._alone or self._legacy
             answer = half.post(visit, responder, message, peeked)
             if answer is not None:
@@ -116,17 +118,6 @@ class McpHttp:
             self._refuse(visit, responder, refusal)
         except CallerError as error:
             self._refuse(visit, responder, RefusedVisitError(error, message))
-
-    async def _is_passed_on(
-        self, passing: PassingOn, visit: Visit, responder: Responder, message: Message
-    ) -> bool:
-        if not isinstance(message, Request):
-            return False
-        peeked = peek(message.params)
-        if http_rules.choose_era(visit.headers, peeked) is not Era.MODERN:
-            return False
-        envelope = read_envelope(visit.headers, message.method, peeked)
-        return await passing.modern(visit, responder, visit.arrival(message, envelope), message)
 
     def close(self) -> None:
         self._legacy.close()

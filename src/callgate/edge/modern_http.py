@@ -52,7 +52,7 @@ class ModernHttp:
         """What is still to be awaited. Raises CallerError."""
         if isinstance(message, Notification):
             # The core protocol has none on this wire; a client in the field that sends one is not told off.
-            self._refusals.unheard(visit, message)
+            self._refusals.of_visit(visit, None, message)
             responder.send(202, ())
             return None
         if not isinstance(message, Request):

@@ -46,15 +46,12 @@ class Refusals:
         client, size_bytes = request.peer or "http", request.body_bytes
         self._emit(_refused(error), message, _first_line(request), client, principal, size_bytes)
 
-    def of_visit(self, visit: Visit, error: CallgateError, message: Message | Unreadable | None) -> None:
-        self._of_visit(_refused(error), visit, _message_in(visit.request) if message is None else message)
-
-    def unheard(self, visit: Visit, notification: Notification) -> None:
-        """Taken, and passed on to nobody: the modern era has no notifications of clients over HTTP."""
-        self._of_visit(_TAKEN, visit, notification)
-
-    def _of_visit(self, settlement: Settlement, visit: Visit, message: Message | Unreadable | None) -> None:
-        request = visit.request
+    def of_visit(
+        self, visit: Visit, error: CallgateError | None, message: Message | Unreadable | None
+    ) -> None:
+        """`error`: None for a notification that was taken, and passed on to nobody."""
+        request, settlement = visit.request, _TAKEN if error is None else _refused(error)
+        message = _message_in(request) if message is None else message
         client, target = name_client(_NO_ENVELOPE, visit.headers, request.peer), visit.target
         first, size_bytes = _first_line(request), request.body_bytes
         self._emit(settlement, message, first, client, visit.principal, size_bytes, target=target)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from callgate.model.envelope import Era
+from callgate.model.envelope import Envelope, Era
 from callgate.model.error_codes import CALLER_UNKNOWN_METHOD
 from callgate.model.errors import CallerError, CallgateError
 from callgate.model.exchange import Exchange
@@ -46,34 +46,24 @@ class AggregatePath:
         kind = _CALLED.get(exchange.arrival.method)
         if kind is not None:
             return await self._call(exchange, asker, kind, tell)
-        return self._own(exchange) or await self._route(exchange, asker, tell)
-
-    def _own(self, exchange: Exchange) -> Reply | None:
-        arrival, path = exchange.arrival, self._path
-        has_search = path.listings.naming.rules.tool_search
-        legacy = arrival.envelope.era is Era.LEGACY
-        match arrival.method:
-            case "initialize" if legacy:
-                capabilities = own_answers.capabilities(path.mcp_servers, has_search)
-                result = own_answers.initialize_result(arrival.envelope, capabilities, has_search=has_search)
-                return Reply(result=result, opened=exchange.session)
-            case "ping" if legacy:
-                return Reply(result=b"{}")
-            case "server/discover" if not legacy:
-                capabilities = own_answers.capabilities(path.mcp_servers, has_search)
-                return Reply(result=own_answers.discover_result(capabilities, has_search=has_search))
-            case _:
-                return None
+        return await self._route(exchange, asker, tell)
 
     async def _route(self, exchange: Exchange, asker: Asker, tell: Tell) -> Reply | Awaitable[Reply]:
         """Raises CallerError when nothing of ours is meant."""
         arrival, path = exchange.arrival, self._path
+        legacy = arrival.envelope.era is Era.LEGACY
         match arrival.method:
             case method if method in KIND_BY_METHOD:
                 return await self._list(exchange, asker, KIND_BY_METHOD[method])
-            case "logging/setLevel" if arrival.envelope.era is Era.LEGACY:
+            case "initialize" if legacy:
+                return Reply(result=self._introduction(arrival.envelope), opened=exchange.session)
+            case "server/discover" if not legacy:
+                return Reply(result=self._introduction(arrival.envelope))
+            case "ping" if legacy:
+                return Reply(result=b"{}")
+            case "logging/setLevel" if legacy:
                 return await self._tell_all(exchange, asker)
-            case "subscriptions/listen" if arrival.envelope.era is Era.MODERN:
+            case "subscriptions/listen" if not legacy:
                 exchange.server_name = AGGREGATE
                 return listen(path, exchange, asker, tell)
             case "resources/subscribe" | "resources/unsubscribe":
@@ -98,6 +88,10 @@ class AggregatePath:
                     hint="A method of one server's own is reached on /servers/<name>/mcp",
                 )
 
+    def _introduction(self, envelope: Envelope) -> bytes:
+        has_search = self._path.listings.naming.rules.tool_search
+        return own_answers.introduction(envelope, self._path.mcp_servers, has_search=has_search)
+
     async def _list(self, exchange: Exchange, asker: Asker, kind: OfferKind) -> Reply:
         exchange.server_name = AGGREGATE
         listings = self._path.listings
@@ -120,8 +114,11 @@ class AggregatePath:
             nearest = path.listings.current(kind, asker).nearest(name, advice)
             if is_tool:
                 path.listings.naming.check_chosen(name)
-                if (error := self._for_others(name, exchange, asker)) is not None:
-                    raise error
+                lacking = path.listings.some_clients_only.lacking(
+                    exchange.server_name or "", name, asker.envelope.capabilities
+                )
+                if lacking:  # the tool is there for clients that declare more
+                    raise missing_for_tool(name, lacking)
             raise unknown_name(name, kind, nearest)
         headers = path.admit(exchange, offer)
         route, params = to_offer(offer, arrival.params)
@@ -132,12 +129,6 @@ class AggregatePath:
         resources = await listings.to_route_by(OfferKind.RESOURCE, asker)
         templates = await listings.to_route_by(OfferKind.TEMPLATE, asker)
         return by_uri(params, resources, templates, listings.naming.territory)
-
-    def _for_others(self, name: str, exchange: Exchange, asker: Asker) -> CallerError | None:
-        """What is missing to this client, if the tool is there for clients that declare more."""
-        some_clients_only = self._path.listings.some_clients_only
-        lacking = some_clients_only.lacking(exchange.server_name or "", name, asker.envelope.capabilities)
-        return missing_for_tool(name, lacking) if lacking else None
 
     async def _find(self, server: str | None, kind: OfferKind, name: str, asker: Asker) -> Offer | None:
         """The tool or prompt of that public name, as far as this client is shown it.

@@ -44,11 +44,7 @@ class DirectPath:
             case method if method in KIND_BY_METHOD:
                 return self._list(exchange, target, KIND_BY_METHOD[method], asker, tell)
             case "prompts/get" | "completion/complete" if (faced := self.faced.of(target)) is not None:
-                if arrival.method == "prompts/get":
-                    name = name_of(arrival.params, arrival.method)
-                    faced.check(OfferKind.PROMPT, name, asker)
-                else:
-                    faced.check_reference(arrival.params, asker)
+                faced.check_prompt(arrival, asker)
                 return self._path.ask(exchange, target, arrival.params, asker, tell)
             case "ping" if legacy:
                 return Reply(result=b"{}")
@@ -114,12 +110,10 @@ class DirectPath:
             reply = await self._path.ask(exchange, target, arrival.params, asker, tell)
         except CallerError:
             # The built-in SQL server leaves introductions to us.
-            if arrival.method == "initialize":
-                result = own_answers.initialize_result(arrival.envelope, own_answers.BUILT_IN)
-                return Reply(result=result, opened=exchange.session)
-            if arrival.envelope.era is Era.MODERN:
-                return Reply(result=own_answers.discover_result(own_answers.BUILT_IN))
-            raise
+            opened = exchange.session if arrival.method == "initialize" else None
+            if opened is None and arrival.envelope.era is Era.LEGACY:
+                raise
+            return Reply(result=own_answers.introduction(arrival.envelope), opened=opened)
         if (result := reply.result) is None:
             return reply
         if (faced := self.faced.of(target)) is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from callgate.model.envelope import Era
 from callgate.model.errors import CallgateError
-from callgate.model.exchange import Hop
+from callgate.model.exchange import Arrival, Hop
 from callgate.model.offers import OfferKind, Route
 from callgate.model.reply import tell_nobody
 from callgate.model.view import COMMON
@@ -27,7 +27,7 @@ from callgate.relay.lists.listings import Listings
 from callgate.relay.lists.offer_rules import FACED_KINDS
 from callgate.wire.eras.params import OUR_MODERN_ENVELOPE
 from callgate.wire.json_rpc import NOT_READABLE, read_if_readable
-from callgate.wire.params import entries_decoder, members_decoder, peek, text_of, with_member
+from callgate.wire.params import entries_decoder, members_decoder, name_of, peek, text_of, with_member
 from callgate.wire.revisions import META_SERVER_INFO
 
 # Pages that were judged; each client lists the same few.
@@ -92,11 +92,14 @@ class FacedServer(msgspec.Struct, frozen=True):
         if is_hidden:
             raise unknown_name(name, kind, f"{self.name} does not offer it")
 
-    def check_reference(self, params: bytes, asker: Asker) -> None:
-        """Of `completion/complete`: the arguments of a prompt that is not offered are not completed."""
-        ref = read_reference(bytes(peek(params).ref))
-        name = text_of(ref.name)
-        if text_of(ref.type) == "ref/prompt" and name is not None:
+    def check_prompt(self, arrival: Arrival, asker: Asker) -> None:
+        """The one that is asked for. The arguments of one that is not offered are not completed either."""
+        if arrival.method == "prompts/get":
+            name = name_of(arrival.params, arrival.method)
+        else:
+            ref = read_reference(bytes(peek(arrival.params).ref))
+            name = text_of(ref.name) if text_of(ref.type) == "ref/prompt" else None
+        if name is not None:
             self.check(OfferKind.PROMPT, name, asker)
 
     async def _with_faced_info(self, result: bytes, members: Mapping[str, msgspec.Raw]) -> bytes:

@@ -95,11 +95,10 @@ async def _watches(path: Path, wanted: dict[str, Any], asker: Asker) -> dict[str
 
 
 async def _granted(watches: dict[str, _Watch]) -> list[str]:
-    if watches:
-        waiting = [asyncio.create_task(watch.decided.wait()) for watch in watches.values()]
-        await asyncio.wait(waiting, timeout=_PATIENCE_S)
-        for task in waiting:
-            task.cancel()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_S):
+            for watch in watches.values():
+                await watch.decided.wait()
     for watch in watches.values():
         watch.is_closed = True
     return [watch.public[uri] for watch in watches.values() for uri in watch.public if uri in watch.granted]
@@ -109,8 +108,18 @@ async def _watch(
     path: Path, exchange: Exchange, asker: Asker, name: str, watch: _Watch, say: SayNotice
 ) -> None:
     async def hear(said: Said) -> None:
-        if isinstance(said, Notice):
-            await _take(said, watch, say)
+        if not isinstance(said, Notice):
+            return
+        if said.method == ACKNOWLEDGED:
+            if not watch.is_closed:
+                granted = watched_uris(read_filter(said.params))
+                watch.granted.update(uri for uri in granted if uri in watch.public)
+            watch.decided.set()
+        elif said.method == UPDATED:
+            uri = text_of(peek(said.params).uri) or ""
+            if uri in watch.granted:
+                public = msgspec.json.encode(watch.public[uri])
+                await say(Notice(UPDATED, with_member(said.params, "uri", public)))
 
     wanted = msgspec.json.encode({"notifications": {"resourceSubscriptions": list(watch.public)}})
     pause_s = _PAUSE_S
@@ -123,16 +132,3 @@ async def _watch(
             return
         await asyncio.sleep(pause_s)  # the owner was restarted: it knows nothing of us any more
         pause_s = min(pause_s * 2, _MAX_PAUSE_S)
-
-
-async def _take(notice: Notice, watch: _Watch, say: SayNotice) -> None:
-    if notice.method == ACKNOWLEDGED:
-        if not watch.is_closed:
-            granted = watched_uris(read_filter(notice.params))
-            watch.granted.update(uri for uri in granted if uri in watch.public)
-        watch.decided.set()
-    elif notice.method == UPDATED:
-        uri = text_of(peek(notice.params).uri) or ""
-        if uri in watch.granted:
-            public = msgspec.json.encode(watch.public[uri])
-            await say(Notice(UPDATED, with_member(notice.params, "uri", public)))

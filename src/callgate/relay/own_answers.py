@@ -11,17 +11,15 @@ from callgate.model.offers import OfferKind
 from callgate.relay.lists.catalog import Catalog
 from callgate.wire.revisions import META_SERVER_INFO, MODERN_REVISIONS
 
-Capabilities = dict[str, Any]
-
 _SERVER_INFO = {"name": "callgate", "title": "Callgate", "version": callgate.__version__}
 # Our own SQL server: nobody is told when a schema changes, but the operator's file may while we run.
-BUILT_IN: Capabilities = {
+_BUILT_IN: dict[str, Any] = {
     "tools": {"listChanged": True},
     "resources": {"listChanged": True},
     "completions": {},
 }
 # With MCP servers behind us anything may come, and come later: what none of them offers is an empty list.
-EVERYTHING: Capabilities = {
+_EVERYTHING: dict[str, Any] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
     "resources": {"subscribe": True, "listChanged": True},
@@ -40,36 +38,31 @@ _SEARCH_INSTRUCTIONS = (
 _DISCOVER_TTL_MS = 300_000
 
 
-def capabilities(mcp_servers: Collection[str], has_search: bool) -> Capabilities:
-    """`has_search`: what a session found is listed for it from then on, whatever is behind us."""
-    known = EVERYTHING if mcp_servers else BUILT_IN
-    return {**known, "tools": {"listChanged": True}} if has_search else known
-
-
-def initialize_result(envelope: Envelope, capabilities: Capabilities, *, has_search: bool = False) -> bytes:
-    return msgspec.json.encode(
-        {
+def introduction(envelope: Envelope, mcp_servers: Collection[str] = (), *, has_search: bool = False) -> bytes:
+    """The result of `initialize` for a legacy client, of `server/discover` for a modern one. `mcp_servers`:
+    those behind us. `has_search`: tools are found, not listed."""
+    # With a search too: what a session found is listed for it from then on, so the list of tools changes.
+    capabilities = _EVERYTHING if mcp_servers else _BUILT_IN
+    instructions = _SEARCH_INSTRUCTIONS if has_search else _INSTRUCTIONS
+    if envelope.era is Era.LEGACY:
+        told: dict[str, Any] = {
             "protocolVersion": envelope.revision,
             "capabilities": capabilities,
             "serverInfo": _SERVER_INFO,
-            "instructions": _SEARCH_INSTRUCTIONS if has_search else _INSTRUCTIONS,
+            "instructions": instructions,
         }
-    )
-
-
-def discover_result(capabilities: Capabilities, *, has_search: bool = False) -> bytes:
-    return msgspec.json.encode(
-        {
+    else:
+        told = {
             "resultType": "complete",
             # Those a request may name in its `_meta`; the older ones begin with `initialize`.
             "supportedVersions": list(MODERN_REVISIONS),
             "capabilities": capabilities,
-            "instructions": _SEARCH_INSTRUCTIONS if has_search else _INSTRUCTIONS,
+            "instructions": instructions,
             "ttlMs": _DISCOVER_TTL_MS,
             "cacheScope": "public",
             "_meta": {META_SERVER_INFO: _SERVER_INFO},
         }
-    )
+    return msgspec.json.encode(told)
 
 
 def list_result(kind: OfferKind, catalog: Catalog, era: Era, hints: tuple[int, bool]) -> bytes:

@@ -28,7 +28,6 @@ from callgate.ports.upstream import Asker, Upstream
 from callgate.relay import settlements
 from callgate.relay.aggregate import AggregatePath
 from callgate.relay.direct import DirectPath
-from callgate.relay.hearing import Hearing
 from callgate.relay.hops import crosses_eras, reply_in_era, run_hop
 from callgate.relay.lasting_calls import LastingCalls
 from callgate.relay.lists.listings import DEFAULT_PATIENCE_S, Listings
@@ -37,12 +36,11 @@ from callgate.relay.lists.tool_choice import tools_across
 from callgate.relay.parked_calls import BridgeSettings
 from callgate.relay.path import Path
 from callgate.relay.plain_calls import Begin, BegunToolCall, PlainCalls, begin_and_wait
-from callgate.relay.replace_upstreams import UpstreamReplacing
 from callgate.relay.search.find_tools import ToolSearch
-from callgate.relay.search.offered import Offered
 from callgate.relay.session_book import SessionBook
 from callgate.relay.side_messages import SideMessages
 from callgate.relay.subscribers import ListNews
+from callgate.relay.upstream_set import UpstreamSet
 from callgate.relay.whereabouts import Whereabouts
 
 _log = logging.getLogger(__name__)
@@ -91,10 +89,8 @@ class Relay:
             self.where = Whereabouts(homes, self._sessions, self._path.parked, listings, self._upstreams)
         self._news = ListNews(self._path.subscribers, listings)
         listings.on_change = self._news.changed
-        self._hearing = Hearing(self._upstreams, self._path, self._side_messages)
-        offered = Offered(self._path.listings)
-        self.tools, self.lacking, self.find_tools = offered.tools, offered.lacking, offered.find
-        self._search = ToolSearch(self._path.listings, offered, self._path.subscribers)
+        search = self._search = ToolSearch(listings, self._path.subscribers)
+        self.tools, self.lacking, self.find_tools = search.tools, search.lacking, search.find
         self._aggregate = AggregatePath(self._path, self._search)
         self._direct = DirectPath(self._path)
         self._plain = PlainCalls(
@@ -112,9 +108,9 @@ class Relay:
             self._plain.session_of = self._sessions.known
             self._plain.is_here = self.where.is_here
         self.begin: Begin = self._plain.begin
-        replacing = UpstreamReplacing(self._upstreams, self._path, self._news, self._hearing)
-        self.prepare, self.replace = replacing.prepare, replacing.replace
-        replacing.begin()
+        behind = UpstreamSet(self._upstreams, self._path, self._news, self._side_messages)
+        self._look, self.prepare, self.replace = behind.look, behind.prepare, behind.replace
+        behind.begin()
 
     # ---- a changed configuration
 
@@ -129,7 +125,7 @@ class Relay:
     # ---- ports.Status
 
     def health(self) -> list[Health]:
-        return [self._hearing.look(upstream) for upstream in self._upstreams.values()]
+        return [self._look(upstream) for upstream in self._upstreams.values()]
 
     async def look_at(self, server: str) -> None:
         """Has what this server says now judged by `faces`."""
@@ -184,17 +180,15 @@ class Relay:
             return tell(self._side_messages.pass_on(said, exchange))
 
         try:
-            if begun is not None:
-                if begun.is_bridged:
-                    asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
-                    routed = self._path.bridge(exchange, begun.hop, asker, pass_on, begun.go_on)
-                else:
-                    routed = run_hop(begun.hop, partial(begun.go_on, pass_on))
+            asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
+            if begun is not None and begun.is_bridged:
+                routed = self._path.bridge(exchange, begun.hop, asker, pass_on, begun.go_on)
+            elif begun is not None:
+                routed = run_hop(begun.hop, partial(begun.go_on, pass_on))
             else:
                 if self._record_gate is not None and self._record_gate.refuses:
                     self._record_gate.admit()
                 path = self._aggregate if arrival.target is None else self._direct
-                asker = Asker(arrival.envelope, exchange.session, arrival.rpc_id or b"null")
                 routed = await path.route(exchange, asker, pass_on)
             if isinstance(routed, Reply):  # our own, in the client's era already
                 reply = routed

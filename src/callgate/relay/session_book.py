@@ -13,7 +13,7 @@ Rules
 
 import secrets
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 
 from callgate.model.envelope import Era
@@ -44,8 +44,8 @@ class SessionBook:
         self._on_event = on_event
         # By principal, so that none can crowd out another; oldest activity first, to the second, so that
         # what has expired is at the front.
-        self._handshakes: dict[str, OrderedDict[str, Session]] = {}
-        self._derived: dict[str, OrderedDict[_Key, Session]] = {}
+        self._handshakes = defaultdict[str, OrderedDict[str, Session]](OrderedDict)
+        self._derived = defaultdict[str, OrderedDict[_Key, Session]](OrderedDict)
 
     def handshake(self, arrival: Arrival, now_s: float) -> Session:
         if arrival.transport != "http":
@@ -58,7 +58,7 @@ class SessionBook:
         return session
 
     def _handshakes_of(self, principal: Principal, now_s: float) -> OrderedDict[str, Session]:
-        book = self._handshakes.setdefault(principal.name, OrderedDict())
+        book = self._handshakes[principal.name]
         self._expire(book, now_s - LEGACY_IDLE_S)
         return book
 
@@ -87,16 +87,14 @@ class SessionBook:
 
     def known(self, arrival: Arrival, now_s: float) -> Session | None:
         """As `of`, but none is begun."""
-        if not _is_given(arrival) and not self._is_known(arrival, now_s):
-            return None
+        # A legacy arrival says itself which session it belongs to. A modern one may be over by now.
+        is_given = arrival.session is not None and arrival.session.era is Era.LEGACY
+        if not is_given and self._is_shared(arrival):
+            book = self._derived.get(arrival.principal.name)
+            found = book.get(_key_of(arrival)) if book is not None else None
+            if found is None or found.last_seen_at < now_s - self.gap_s:
+                return None
         return self.of(arrival, now_s)
-
-    def _is_known(self, arrival: Arrival, now_s: float) -> bool:
-        if not self._is_shared(arrival):
-            return True
-        book = self._derived.get(arrival.principal.name)
-        found = book.get(_key_of(arrival)) if book is not None else None
-        return found is not None and found.last_seen_at >= now_s - self.gap_s
 
     async def claim(self, arrival: Arrival) -> Session:
         """A modern session that was not seen here: as another replica knows it, or a new one."""
@@ -114,7 +112,7 @@ class SessionBook:
     def of(self, arrival: Arrival, now_s: float) -> Session:
         """The session of any arrival but `initialize`, touched."""
         session = arrival.session
-        if session is None or session.envelope.era is not Era.LEGACY:  # as `_is_given`
+        if session is None or session.envelope.era is not Era.LEGACY:  # as `known`
             session = self._derive(arrival, now_s)
         if session.last_seen_at // 1 != now_s // 1:  # books are in the order of seconds
             book = self._handshakes.get(session.principal.name)
@@ -150,9 +148,7 @@ class SessionBook:
         return self._homes is not None and arrival.transport == "http" and arrival.presence is None
 
     def _derive(self, arrival: Arrival, now_s: float, session_id: str | None = None) -> Session:
-        book = self._derived.get(arrival.principal.name)
-        if book is None:
-            book = self._derived[arrival.principal.name] = OrderedDict()
+        book = self._derived[arrival.principal.name]
         key = _key_of(arrival)
         session = book.get(key)
         if session is not None and session.last_seen_at // 1 == now_s // 1:
@@ -199,11 +195,6 @@ class SessionBook:
             book.pop(key)  # pyright: ignore[reportArgumentType] - the key comes from this very book
             is_shared = self._homes is not None and session.handshake_id is None
             self.end(session, session.last_seen_at, goes_on=is_shared)
-
-
-def _is_given(arrival: Arrival) -> bool:
-    """It says itself which session it belongs to. A modern one may be over by now."""
-    return arrival.session is not None and arrival.session.era is Era.LEGACY
 
 
 def _key_of(arrival: Arrival) -> _Key:

@@ -70,13 +70,14 @@ class SideMessages:
 
     def park(self, asked: Iterable[Asking]) -> None:
         """These wait for their answers while no request is open."""
-        for question in self._of(asked):
-            question.is_parked = True
+        parked = set(asked)
+        for question in self._asked.values():
+            question.is_parked |= question.asking in parked
 
     def give_up(self, asked: Iterable[Asking]) -> None:
         """These are not waited for any longer."""
-        given_up = self._of(asked)
-        self._end(lambda question: question in given_up)
+        given_up = set(asked)
+        self._end(lambda question: question.asking in given_up)
 
     def ask_out_of_turn(self, message: ServerMessage, session: Session | None) -> ServerMessage:
         """A server's question outside of any call, or its end, on its way to this client if there is one;
@@ -126,10 +127,6 @@ class SideMessages:
                     and question.exchange.arrival.rpc_id == rpc_id
                 )
             )
-
-    def _of(self, asked: Iterable[Asking]) -> list[_Question]:
-        wanted = list(asked)
-        return [one for one in self._asked.values() if any(one.asking is asking for asking in wanted)]
 
     def _end(self, is_over: Callable[[_Question], bool]) -> None:
         for item, question in list(self._asked.items()):

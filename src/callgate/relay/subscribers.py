@@ -6,7 +6,7 @@ a connection that serves one session speaks to that session only.
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -101,19 +101,13 @@ class Subscribers:
             return False
         if item.method in LIST_CHANGED.values():
             if message.session_id is None:
-                self._pass_on_to_all(message.upstream, item)
+                self._pass_on_to(self._subscribers, message.upstream, item)
             self.announce(item.method, message.session_id)
             return True
         if message.session_id is None and item.method == UPDATED:
-            return self._pass_on_to_all(message.upstream, item)
+            return self._pass_on_to(self._subscribers, message.upstream, item)
         # Anything else may speak of one client's call: nobody else is to know.
-        subscribers = [
-            subscriber
-            for session_id in message.wanted_by
-            if (subscriber := self._subscribers.get(session_id)) is not None
-        ]
-        passed_on = [self._pass_on(subscriber, message.upstream, item) for subscriber in subscribers]
-        return any(passed_on)
+        return self._pass_on_to(message.wanted_by, message.upstream, item)
 
     @contextmanager
     def listing(self, session: Session, kind: OfferKind, version: Callable[[], int]) -> Generator[None]:
@@ -148,10 +142,9 @@ class Subscribers:
             subscriber.outlet.say(Notice(method, b""))
         self.announce(method, session.session_id)
 
-    def _pass_on_to_all(self, upstream: str, item: Notice) -> bool:
-        passed_on = [
-            self._pass_on(subscriber, upstream, item) for subscriber in list(self._subscribers.values())
-        ]
+    def _pass_on_to(self, session_ids: Iterable[str], upstream: str, item: Notice) -> bool:
+        found = [self._subscribers.get(session_id) for session_id in session_ids]
+        passed_on = [self._pass_on(one, upstream, item) for one in found if one is not None]
         return any(passed_on)
 
     def _pass_on(self, subscriber: _Subscriber, upstream: str, item: Unsolicited) -> bool:

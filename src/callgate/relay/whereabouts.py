@@ -15,6 +15,8 @@ Rules
 import time
 from collections.abc import Mapping
 
+import msgspec
+
 from callgate.model.envelope import Era
 from callgate.model.exchange import Arrival
 from callgate.model.identity import Principal
@@ -31,59 +33,51 @@ from callgate.wire.params import call_params
 _ANYWHERE = frozenset({"initialize", "ping", "server/discover"})
 
 
-class Whereabouts:
+class Whereabouts(msgspec.Struct, frozen=True):
     """Implements `ports.SharedSessions`."""
 
-    def __init__(
-        self,
-        homes: Homes,
-        sessions: SessionBook,
-        parked: ParkedCalls,
-        listings: Listings,
-        upstreams: Mapping[str, Upstream],
-    ) -> None:
-        self._homes = homes
-        self._sessions = sessions
-        self._parked = parked
-        self._listings = listings
-        self._upstreams = upstreams
+    homes: Homes
+    sessions: SessionBook
+    parked: ParkedCalls
+    listings: Listings
+    upstreams: Mapping[str, Upstream]
 
     def adopt(self, adopted: AdoptedSession, handshake_id: str, principal: Principal) -> Session:
         """A legacy session whose home is gone goes on here."""
-        session = self._sessions.adopt(adopted, handshake_id, principal, time.time())
-        self._homes.opened(session)
+        session = self.sessions.adopt(adopted, handshake_id, principal, time.time())
+        self.homes.opened(session)
         return session
 
     def give_up(self, session: Session) -> None:
         """Another replica has this session: it is over here only."""
-        self._sessions.end(session, time.time(), goes_on=True)
+        self.sessions.end(session, time.time(), goes_on=True)
 
     async def home_of(self, arrival: Arrival) -> str | None:
         """The other replica that it belongs to; None: here."""
-        session = self._sessions.known(arrival, time.time()) or await self._sessions.claim(arrival)
-        holder = self._parked.holder_of(arrival)
+        session = self.sessions.known(arrival, time.time()) or await self.sessions.claim(arrival)
+        holder = self.parked.holder_of(arrival)
         if holder is None and self._needs_home(arrival):
-            holder = await self._homes.settled_home(session)
-        return None if holder == self._homes.gateway else holder
+            holder = await self.homes.settled_home(session)
+        return None if holder == self.homes.gateway else holder
 
     def is_here(self, session: Session, server: str) -> bool:
         """Whether a call of this session to that server is surely ours to make."""
         return (
             session.era is Era.LEGACY
-            or not _keeps_state(self._upstreams.get(server))
-            or self._homes.is_here(session)
+            or not _keeps_state(self.upstreams.get(server))
+            or self.homes.is_here(session)
         )
 
     def is_held(self, arrival: Arrival) -> bool:
         """It continues a call that another replica has open: what it wants ends with that process."""
-        return self._parked.holder_of(arrival) is not None
+        return self.parked.holder_of(arrival) is not None
 
     async def after_loss(self, arrival: Arrival, gone: str) -> str | None:
         """The same, once that replica is gone. What it held is gone with it: we say so ourselves."""
         if self.is_held(arrival):
             return None
-        home = await self._homes.take(self._sessions.of(arrival, time.time()), gone)
-        return None if home == self._homes.gateway else home
+        home = await self.homes.take(self.sessions.of(arrival, time.time()), gone)
+        return None if home == self.homes.gateway else home
 
     def _needs_home(self, arrival: Arrival) -> bool:
         if arrival.method in _ANYWHERE:
@@ -91,10 +85,10 @@ class Whereabouts:
         server = arrival.target
         if server is None and arrival.method in NAMED_METHODS:
             params = call_params(arrival.params)
-            server = self._listings.server_of(params.name) if params is not None else None
+            server = self.listings.server_of(params.name) if params is not None else None
         if server is not None:
-            return _keeps_state(self._upstreams.get(server))
-        return any(map(_keeps_state, self._upstreams.values()))
+            return _keeps_state(self.upstreams.get(server))
+        return any(map(_keeps_state, self.upstreams.values()))
 
 
 def _keeps_state(upstream: Upstream | None) -> bool:

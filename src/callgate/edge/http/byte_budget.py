@@ -1,6 +1,6 @@
 """How many bytes all connections of a listener may hold together. Counts only; who holds them drops them."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 
 class ByteBudget:
@@ -23,27 +23,23 @@ class ByteBudget:
         self.used_bytes -= size_bytes
 
 
-class SlowReader(Protocol):
-    def abort(self) -> None: ...
-
-
 class UnreadAnswers:
     """What clients were sent and have not read. Past the limit, who has not read for longest is cut off."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self._held: dict[SlowReader, int] = {}  # the longest stuck first
+        self._held: dict[Callable[[], None], int] = {}  # by what cuts the reader off, the longest stuck first
         self.used_bytes = 0
 
-    def hold(self, reader: SlowReader, size_bytes: int) -> None:
-        """The reader's connection takes no more, and keeps this much."""
-        self.forget(reader)
-        self._held[reader] = size_bytes
+    def hold(self, abort: Callable[[], None], size_bytes: int) -> None:
+        """The reader's connection takes no more, and keeps this much. `abort`: cuts it off."""
+        self.forget(abort)
+        self._held[abort] = size_bytes
         self.used_bytes += size_bytes
         while self.used_bytes > self.limit_bytes:
             longest = next(iter(self._held))
             self.forget(longest)
-            longest.abort()
+            longest()
 
-    def forget(self, reader: SlowReader) -> None:
-        self.used_bytes -= self._held.pop(reader, 0)
+    def forget(self, abort: Callable[[], None]) -> None:
+        self.used_bytes -= self._held.pop(abort, 0)

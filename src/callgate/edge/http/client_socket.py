@@ -34,22 +34,20 @@ class ClientSocket(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._unread.forget(self)
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None
-        if self._drain is not None and not self._drain.done():
-            self._drain.set_result(None)
+        self.resume_writing()
 
     def pause_writing(self) -> None:
         self._drain = asyncio.get_running_loop().create_future()
         self._stuck_since = self._now()
         if self._transport is not None:
-            self._unread.hold(self, self._transport.get_write_buffer_size())
+            self._unread.hold(self.abort, self._transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         self._stuck_since = None
-        self._unread.forget(self)
+        self._unread.forget(self.abort)
         if self._drain is not None and not self._drain.done():
             self._drain.set_result(None)
         self._drain = None

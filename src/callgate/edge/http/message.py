@@ -3,7 +3,6 @@
 `http1` is the connection.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
@@ -72,11 +71,6 @@ class AnswerLine(Protocol):
 
     @property
     def is_closed(self) -> bool: ...
-
-    @property
-    def task(self) -> asyncio.Task[None] | None:
-        """The one that answers at the moment: `asyncio.current_task()` is slow."""
-        ...
 
     def write(self, data: bytes) -> None: ...
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 requests out of the bytes of one connection, on httptools (`head_parser`). `http1` answers them.
+"""HTTP/1.1 requests out of the bytes of one connection, on httptools. `http1` answers them.
 
 Knows neither the socket nor what is being answered.
 
@@ -14,14 +14,15 @@ Rules
    for all requests with the same head: one that comes again on this connection, byte for byte but for the
    length, is not read and judged again (`repeated_head`). The parser is the definition: it read the first.
 5. Fields after the body (trailers) are dropped: no proxy in front of us looked at them. So is an offer to
-   upgrade: clients that make it go on in HTTP/1.1.
+   upgrade, which stops the parser, who takes it for accepted: we ignore it (RFC 9110, 7.8), and the head is
+   read again without it.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import httptools
 
-from callgate.edge.http.head_parser import HeadParser, ReadNoMoreError, lower_name
 from callgate.edge.http.message import HttpRequest, body_length, by_name, check_version, path_of
 from callgate.edge.http.read_limits import (
     MAX_HEAD_BYTES,
@@ -31,6 +32,7 @@ from callgate.edge.http.read_limits import (
     overloaded,
 )
 from callgate.edge.http.service import Service
+from callgate.model.error_codes import CALLER_MALFORMED
 from callgate.model.errors import CallerError, CallgateError
 from callgate.wire.framing.pieces import Pieces
 from callgate.wire.framing.repeated_head import RepeatedHead, repeated_head
@@ -43,7 +45,11 @@ _PASSED_OVER_BYTES = 64 * 1024
 _FRAMING_FIELDS = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 
 
-class RequestReader(HeadParser):
+class ReadNoMoreError(Exception):
+    """Stops the parser: the request was handed on before its end."""
+
+
+class RequestReader:
     def __init__(
         self,
         service: Service,
@@ -52,7 +58,7 @@ class RequestReader(HeadParser):
         now: Callable[[], float],
     ) -> None:
         """`take`: who gets each request; `ask_for_body`: a client waits for leave to send it."""
-        super().__init__()
+        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._service = service
         self._max_body_bytes = service.max_body_bytes
         self._take = take
@@ -65,6 +71,10 @@ class RequestReader(HeadParser):
         self.on_message_begin()
         self._is_between = True  # two requests
         self._whole: HttpRequest | None = None  # the last one that ended in what is being read
+
+    @property
+    def is_mid_request(self) -> bool:
+        return self._head_bytes > 0
 
     @property
     def is_mid_body(self) -> bool:
@@ -99,17 +109,18 @@ class RequestReader(HeadParser):
     def feed(self, data: bytes) -> None:
         """Raises CallgateError for what cannot be read: nothing that follows can be trusted."""
         was_between = self._is_between
-        parser = self._parser
-        if parser is None:
-            return
         request, body_bytes = self._request, self._body_bytes
         problem: CallgateError | None = None
-        try:
-            parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            problem = self._read_again(memoryview(data)[offer.args[0] :])
-        except httptools.HttpParserError as error:
-            problem = self._problem_of(error)
+        rest: bytes | None = data
+        while rest is not None and self._parser is not None:
+            unread, rest = rest, None
+            try:
+                self._parser.feed_data(unread)
+            except httptools.HttpParserUpgrade as offer:  # there may be more of them behind it
+                rest = self._head_without_offer() + unread[offer.args[0] :]
+                self._parser = httptools.HttpRequestParser(self)
+            except httptools.HttpParserError as error:
+                problem = _problem_of(error)
         if problem is None and self._head_bytes and not self.is_over:
             problem = self._unreported_problem(len(data), request, body_bytes)
         if problem is not None:
@@ -131,6 +142,13 @@ class RequestReader(HeadParser):
 
     # ---- parsing
 
+    def _head_without_offer(self) -> bytes:
+        assert self._parser is not None
+        lines = "".join(f"{name}: {value}\r\n" for name, value in self._headers if name != "upgrade")
+        version = self._parser.get_http_version()
+        first = f"{self._parser.get_method().decode('latin-1')} {self._target.decode('latin-1')}"
+        return f"{first} HTTP/{version}\r\n{lines}\r\n".encode("latin-1")
+
     def _unreported_problem(
         self, data_bytes: int, before: HttpRequest | None, body_bytes: int
     ) -> CallgateError | None:
@@ -147,23 +165,29 @@ class RequestReader(HeadParser):
         self._is_between = False
         self._request: HttpRequest | None = None  # from the end of its head to the end of its body
         self._target = b""
-        self._headers = []
+        self._headers: list[tuple[str, str]] = []
         self._head_bytes = 0
         self._body_bytes = 0
         self._unreported: UnreportedBytes | None = None  # from the first of them on
         self.began_at = self._now()
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._head_bytes += len(url)
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise head_too_large()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         field_bytes = len(name) + len(value) + 4
         if self._request is not None:
             self._unreported = self._unreported or UnreportedBytes()
             if (problem := self._unreported.add_trailer(field_bytes)) is not None:
-                raise self._fail(problem)
+                raise problem
             return
         self._head_bytes += field_bytes
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise self._fail(head_too_large())
-        self._headers.append((lower_name(name), value.decode("latin-1").strip()))
+            raise head_too_large()
+        self._headers.append((_lower_name(name), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         parser = self._parser
@@ -172,15 +196,12 @@ class RequestReader(HeadParser):
         if parser.should_upgrade() and method != b"CONNECT":
             return  # read again without it
         version = parser.get_http_version()
-        try:
-            if version != "1.1" or method == b"CONNECT":
-                check_version(version, method)
-            fields = by_name(self._headers)
-            length = body_length(fields, version)
-        except CallerError as problem:
-            raise self._fail(problem) from None
+        if version != "1.1" or method == b"CONNECT":
+            check_version(version, method)
+        fields = by_name(self._headers)
+        length = body_length(fields, version)
         if length > self._max_body_bytes:
-            raise self._fail(body_too_large(self._max_body_bytes))
+            raise body_too_large(self._max_body_bytes)
         target = self._target.decode("latin-1")
         request = HttpRequest(
             method.decode("latin-1"),
@@ -215,7 +236,7 @@ class RequestReader(HeadParser):
                 self._hand_on_early(request)
             return
         if self._body_bytes > self._max_body_bytes:
-            raise self._fail(body_too_large(self._max_body_bytes))
+            raise body_too_large(self._max_body_bytes)
         more_bytes = self._body_bytes - _FREE_BODY_BYTES - request.budget_bytes
         if more_bytes > 0:
             if not self._service.bodies.take(more_bytes):
@@ -260,3 +281,19 @@ class RequestReader(HeadParser):
         self._body.take()
         if self._request is not None:
             self._service.drop_body(self._request)
+
+
+@lru_cache(maxsize=1024)  # clients send the same few names all the time
+def _lower_name(name: bytes) -> str:
+    return name.decode("latin-1").lower()
+
+
+def _problem_of(error: httptools.HttpParserError) -> CallgateError | None:
+    if not isinstance(error, httptools.HttpParserCallbackError):
+        return CallerError(CALLER_MALFORMED, f"The HTTP request could not be read: {error}")
+    raised = error.__context__  # by one of our callbacks, which the parser wraps
+    if isinstance(raised, ReadNoMoreError):
+        return None
+    if isinstance(raised, CallgateError):
+        return raised
+    raise error  # a bug of ours

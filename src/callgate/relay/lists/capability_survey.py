@@ -11,6 +11,7 @@ repeated only when a server comes up with another list.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from callgate.model.offers import OfferKind
 from callgate.model.view import View
@@ -22,22 +23,15 @@ from callgate.wire.eras.capabilities import EVERY_QUESTION, PLAIN_QUESTIONS
 CAPABLE = View(EVERY_QUESTION)
 
 
+@dataclass(slots=True)
 class CapabilitySurvey:
-    def __init__(
-        self,
-        ask: Callable[[Key], Awaitable[Listing | None]],
-        show_alike: Callable[[str, bool], None],
-        faces: Faces | None,
-    ) -> None:
-        """`show_alike`: takes the result, whether a server shows the same to all. `faces`: hears that a
-        server was asked, also in vain."""
-        self._ask = ask
-        self._show_alike = show_alike
-        self._faces = faces
-        self._came_up: set[str] = set()
-        self._digests: dict[str, bytes] = {}  # of the common list that a result is about
-        self._due: dict[str, None] = {}  # in order
-        self._task: asyncio.Task[None] | None = None
+    ask: Callable[[Key], Awaitable[Listing | None]]
+    show_alike: Callable[[str, bool], None]  # takes the result, whether a server shows the same to all
+    faces: Faces | None  # hears that a server was asked, also in vain
+    _came_up: set[str] = field(default_factory=set[str])
+    _digests: dict[str, bytes] = field(default_factory=dict[str, bytes])  # of the list that a result is about
+    _due: dict[str, None] = field(default_factory=dict[str, None])  # in order
+    _task: asyncio.Task[None] | None = None
 
     def came_up(self, name: str) -> None:
         self._came_up.add(name)
@@ -50,7 +44,7 @@ class CapabilitySurvey:
         if self._digests.get(name) == digest:
             return
         self._digests[name] = digest
-        self._show_alike(name, False)
+        self.show_alike(name, False)
         self._due[name] = None
         if self._task is None:
             self._task = asyncio.create_task(self._work())
@@ -70,16 +64,13 @@ class CapabilitySurvey:
         while self._due:
             name = next(iter(self._due))
             del self._due[name]
-            await self._look(name)
-            if self._faces is not None:
-                self._faces.end_first_sight(name)
+            listing = await self.ask((name, OfferKind.TOOL, CAPABLE))
+            if listing is None:  # it is asked when a client needs it
+                self._digests.pop(name, None)
+            elif listing.digest == self._digests.get(name):
+                self.show_alike(name, True)
+            else:
+                await self.ask((name, OfferKind.TOOL, View(PLAIN_QUESTIONS)))
+            if self.faces is not None:
+                self.faces.end_first_sight(name)
         self._task = None
-
-    async def _look(self, name: str) -> None:
-        listing = await self._ask((name, OfferKind.TOOL, CAPABLE))
-        if listing is None:  # it is asked when a client needs it
-            self._digests.pop(name, None)
-        elif listing.digest == self._digests.get(name):
-            self._show_alike(name, True)
-        else:
-            await self._ask((name, OfferKind.TOOL, View(PLAIN_QUESTIONS)))

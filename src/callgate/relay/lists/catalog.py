@@ -51,7 +51,6 @@ class Catalog:
 
     offers: tuple[Offer, ...] = ()
     by_public_name: dict[str, Offer] = field(default_factory=dict[str, Offer])
-    by_route: dict[Route, Offer] = field(default_factory=dict[Route, Offer])
     by_scheme: dict[str | None, list[Offer]] = field(default_factory=dict[str | None, list[Offer]])
     conflicts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # by upstream, in words
 
@@ -69,7 +68,6 @@ def build_catalog(kind: OfferKind, parts: Sequence[Part], claims: Claims) -> Cat
     `claims`: the upstream that had an address first keeps it; new ones are added.
     """
     offers: dict[str, Offer] = {}
-    by_route: dict[Route, Offer] = {}
     conflicts: dict[str, list[str]] = {}
     for part in parts:
         own = part.offers
@@ -80,12 +78,11 @@ def build_catalog(kind: OfferKind, parts: Sequence[Part], claims: Claims) -> Cat
         if taken := offers.keys() & own.keys():
             own = {name: offer for name, offer in own.items() if name not in taken}
         offers.update(own)
-        by_route.update(part.by_route)
     by_scheme: dict[str | None, list[Offer]] = {}
     if kind is OfferKind.TEMPLATE:
         for name, offer in offers.items():
             by_scheme.setdefault(scheme_of(name), []).append(offer)
-    return Catalog(tuple(offers.values()), offers, by_route, by_scheme, conflicts)
+    return Catalog(tuple(offers.values()), offers, by_scheme, conflicts)
 
 
 def _settle(kind: OfferKind, part: Part, claims: Claims) -> tuple[dict[str, Offer], list[str]]:

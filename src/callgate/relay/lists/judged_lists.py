@@ -6,7 +6,7 @@ changed is asked for: the operator hears of it although no client lists.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from callgate.ports.faces import Faces
 from callgate.relay.lists.ask_listing import Listing
@@ -18,51 +18,42 @@ from callgate.relay.lists.read_listing import ListReading, read_part
 _ANNOUNCED_S = 1.0
 
 
+@dataclass(slots=True)
 class JudgedLists:
-    def __init__(
-        self,
-        faces: Faces | None,
-        known: KnownLists,
-        reading: Callable[[Key], ListReading],
-        take: Callable[[Key, Listing], None],
-        ask: Callable[[Key], None],
-    ) -> None:
-        """`reading`: how a list is read. `take`: who keeps it, as one that was asked for. `ask`: has the list
-        asked for again."""
-        self._faces = faces
-        self._known = known
-        self._reading = reading
-        self._take = take
-        self._ask = ask
-        self._task: asyncio.Task[None] | None = None
-        self._announced: dict[Key, asyncio.TimerHandle] = {}
+    faces: Faces | None
+    known: KnownLists
+    reading: Callable[[Key], ListReading]  # how a list is read
+    take: Callable[[Key, Listing], None]  # who keeps it, as one that was asked for
+    ask: Callable[[Key], None]  # has the list asked for again
+    _task: asyncio.Task[None] | None = None
+    _announced: dict[Key, asyncio.TimerHandle] = field(default_factory=dict[Key, asyncio.TimerHandle])
 
     def announced(self, key: Key) -> None:
         """The server says that this list changed."""
-        if key not in self._announced and self._reading(key).faces is not None:
+        if key not in self._announced and self.reading(key).faces is not None:
             loop = asyncio.get_running_loop()
             self._announced[key] = loop.call_later(_ANNOUNCED_S, self._ask_announced, key)
 
     def _ask_announced(self, key: Key) -> None:
         del self._announced[key]
-        self._ask(key)
+        self.ask(key)
 
     def taken(self, listing: Listing) -> None:
-        if self._faces is None or not listing.pages or listing.faces_version == self._faces.version:
+        if self.faces is None or not listing.pages or listing.faces_version == self.faces.version:
             return
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self.judge_again())
 
     async def judge_again(self) -> None:
-        if self._faces is None:
+        if self.faces is None:
             return
-        for key, listing in self._known.judged_before(self._faces.version):
-            reading = self._reading(key)
+        for key, listing in self.known.judged_before(self.faces.version):
+            reading = self.reading(key)
             if reading.faces is None:  # it is not pinned any more
                 continue
             judged = await judged_again(listing, reading)
-            if self._known.get(key) is listing:
-                self._take(key, judged)
+            if self.known.get(key) is listing:
+                self.take(key, judged)
 
     async def close(self) -> None:
         for timer in self._announced.values():

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 from callgate.model.offers import OfferKind
 from callgate.model.view import COMMON, View
-from callgate.relay.lists.ask_listing import DEFAULT_TTL_S, Listing, words_for
+from callgate.relay.lists.ask_listing import DEFAULT_TTL_S, Listing
 from callgate.relay.lists.catalog import Catalog, Part, build_catalog
 from callgate.relay.lists.listing_attempts import Key
-from callgate.relay.lists.listing_notes import listing_notes
-from callgate.relay.lists.read_listing import MAX_LISTING_BYTES
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.capabilities import questions_declared
 
@@ -71,8 +69,9 @@ class KnownLists:
         }
         # The upstream that had a uri first keeps it, even if others list the same one later.
         self._claims: dict[OfferKind, dict[str, set[str]]] = {kind: {} for kind in OfferKind}
-        self._conflicts: dict[OfferKind, dict[str, list[str]]] = {}
-        self._notes: dict[str, list[str]] = {}  # until a list changes: health is asked for each second
+        self.conflicts: dict[OfferKind, dict[str, list[str]]] = {}  # of the last catalog of each kind
+        # What `list_reports` says of an upstream, until a list changes: health is asked for each second.
+        self.notes: dict[str, list[str]] = {}
         self.version = 0  # grows whenever `get` or `standing_in` may know of other offers than before
 
     def get(self, key: Key) -> Listing | None:
@@ -80,18 +79,21 @@ class KnownLists:
 
     def standing_in(self, key: Key) -> Listing | None:
         """The best that is known: of the view itself, of what it declares, of the common one."""
-        name, kind, view = key
-        for other in dict.fromkeys((view, view.shared, COMMON)):
-            if (listing := self._known.get((name, kind, other))) is not None:
-                return listing
-        return None
+        return next(iter(self.all_standing_in(key)), None)
 
     def all_standing_in(self, key: Key) -> tuple[Listing, ...]:
-        """Those that the view's next list may be the same as."""
+        """Those that the view's next list may be the same as, the best first."""
         name, kind, view = key
-        views = dict.fromkeys((view, view.shared, COMMON))
-        found = [self._known.get((name, kind, other)) for other in views]
-        return tuple(listing for listing in found if listing is not None)
+        keys = [(name, kind, other) for other in dict.fromkeys((view, view.shared, COMMON))]
+        return tuple(self._known[key] for key in keys if key in self._known)
+
+    def told_by(self, name: str) -> dict[OfferKind, list[Listing]]:
+        """What this upstream lists of each kind, in each view."""
+        told: dict[OfferKind, list[Listing]] = {kind: [] for kind in OfferKind}
+        for (upstream, kind, _), listing in self._known.items():
+            if upstream == name:
+                told[kind].append(listing)
+        return told
 
     def is_new_view(self, key: Key) -> bool:
         """A server that shows the same to all has no view that declares something."""
@@ -110,11 +112,6 @@ class KnownLists:
             if listing.pages and listing.faces_version != version
         ]
 
-    def is_stale(self, key: Key, now: float) -> bool:
-        """For routing."""
-        known = self._known.get(key)
-        return known is None or known.told_at_mono + DEFAULT_TTL_S < now
-
     def is_fresh(self, key: Key, now: float) -> bool:
         """For listing."""
         known = self._known.get(key)
@@ -130,7 +127,7 @@ class KnownLists:
         """Whether it is another one than those who are shown it were shown before."""
         name, kind, view = key
         before = self.standing_in(key)
-        self._notes.pop(name, None)
+        self.notes.pop(name, None)
         self._known.pop(key, None)  # so that the one that was taken longest ago stays first
         self._known[key] = listing
         if view.session_id:
@@ -161,19 +158,13 @@ class KnownLists:
                 self.outdate(key)
 
     def forget_session(self, session_id: str) -> None:
-        for key in [key for key in self._known if key[2].session_id == session_id]:
-            self.version += 1
-            self._notes.pop(key[0], None)
-            del self._known[key]
+        self._forget([key for key in self._known if key[2].session_id == session_id])
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[2] != session_id}
 
     def forget_declared(self, name: str, view: View | None = None) -> None:
         """What this upstream lists to clients that declare something, or to those of one view."""
-        self._notes.pop(name, None)
-        for key in self.shared_keys(name):
-            if key[2] == view or (view is None and key[2].declared):
-                self.version += 1
-                del self._known[key]
+        keys = self.shared_keys(name)
+        self._forget([key for key in keys if key[2] == view or (view is None and key[2].declared)])
 
     def forget_upstream(self, name: str) -> list[Key]:
         """It is gone. Returns the lists that had offers."""
@@ -182,7 +173,7 @@ class KnownLists:
         self._forget_all(name, gone)
         for kind in OfferKind:
             self._claims[kind].pop(name, None)
-            self._conflicts.get(kind, {}).pop(name, None)
+            self.conflicts.get(kind, {}).pop(name, None)
             self._catalogs[kind].clear()
         return had_offers
 
@@ -200,17 +191,22 @@ class KnownLists:
             listing = self._known[key]
             part = listing.part if choice is None else listing.part.chosen_by(choice)
             self._known[key] = replace(listing, part=part, digest=b"", fresh_until_mono=0.0)
-        self._notes.pop(name, None)
+        self.notes.pop(name, None)
         self._catalogs[kind].clear()
         return keys
 
     def _forget_all(self, name: str, keys: list[Key]) -> None:
         self.version += 1
-        self._notes.clear()
-        for key in keys:
-            del self._known[key]
+        self.notes.clear()
+        self._forget(keys)
         self._changed_at_own = {entry for entry in self._changed_at_own if entry[0] != name}
         self.some_clients_only.forget(name)
+
+    def _forget(self, keys: list[Key]) -> None:
+        for key in keys:
+            self.version += 1
+            self.notes.pop(key[0], None)
+            del self._known[key]
 
     def _make_room(self, name: str, newest: View) -> None:
         views = dict.fromkeys(key[2] for key in self.shared_keys(name) if key[2] not in (COMMON, newest))
@@ -220,8 +216,7 @@ class KnownLists:
     def _take_over(self, key: Key, listing: Listing) -> None:
         name, kind, view = key
         if kind.key != "name":  # a uri that its owner no longer lists is anybody's again
-            parts = [known.part for other, known in self._known.items() if other[:2] == (name, kind)]
-            listed = {uri for part in parts for uri in part.offers}
+            listed = {uri for known in self.told_by(name)[kind] for uri in known.part.offers}
             self._claims[kind].get(name, set()).intersection_update(listed)
         if kind is OfferKind.TOOL and view == COMMON:
             self.some_clients_only.note_common(listing.part)
@@ -244,37 +239,11 @@ class KnownLists:
             del catalogs[next(iter(catalogs))]
         catalog = build_catalog(kind, parts, self._claims[kind])
         catalogs[made_of] = (catalog, parts)  # the parts stay, and so their ids stay theirs
-        self._conflicts[kind] = catalog.conflicts
-        self._notes.clear()
+        self.conflicts[kind] = catalog.conflicts
+        self.notes.clear()
         return catalog
-
-    def notes(self, name: str, max_offers: int) -> list[str]:
-        """What is left out or renamed of what this upstream lists, and rules that fit none of it."""
-        if (noted := self._notes.get(name)) is not None:
-            return list(noted)
-        told: list[str] = []
-        of_name = [(kind, known) for (of, kind, _), known in self._known.items() if of == name]
-        for kind in OfferKind:
-            views = [known for what, known in of_name if what is kind]
-            told += dict.fromkeys(
-                _left_out(kind, known, max_offers) for known in views if known.has_more or known.part.left_out
-            )
-            told += listing_notes([known.part for known in views], words_for(kind))
-            told += self._conflicts.get(kind, {}).get(name, ())
-        self._notes[name] = told
-        return list(told)
 
 
 def is_old(listing: Listing) -> bool:
-    """Told longer ago than we believe an upstream that says nothing."""
+    """For routing: told longer ago than we believe an upstream that says nothing."""
     return listing.told_at_mono + DEFAULT_TTL_S < time.monotonic()
-
-
-def _left_out(kind: OfferKind, listing: Listing, max_offers: int) -> str:
-    part = listing.part
-    listed = len(part.offers) + part.left_out
-    more = "more than " if listing.has_more else ""
-    return (
-        f"It lists {more}{listed:,} {words_for(kind)}, of which {len(part.offers):,} are offered: see "
-        f"[server] max_offers ({max_offers:,}; at most {MAX_LISTING_BYTES // 1024**2} MiB)"
-    )

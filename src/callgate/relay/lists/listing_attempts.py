@@ -15,7 +15,7 @@ import random
 import time
 from collections.abc import Callable, Container, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from callgate.model.error_codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from callgate.model.errors import CallgateError, UpstreamError
@@ -36,20 +36,17 @@ _MAX_ASK_S = 60.0
 _MAX_OF_SOME_CLIENTS = 2
 
 
+@dataclass(slots=True, eq=False)
 class Attempt:
     """One question that is under way, or was."""
 
-    __slots__ = ("began_mono", "began_up", "error", "hop", "is_outdated", "is_replaced", "listing", "task")
-
-    def __init__(self, hop: Hop, began_up: bool) -> None:
-        self.hop = hop
-        self.began_mono = hop.started_mono
-        self.began_up = began_up
-        self.is_outdated = False  # the server said meanwhile that it changed
-        self.is_replaced = False  # another one, or none, has its place: ask again
-        self.listing: Listing | None = None
-        self.error: CallgateError | None = None
-        self.task: asyncio.Task[None] | None = None
+    hop: Hop
+    began_up: bool
+    is_outdated: bool = False  # the server said meanwhile that it changed
+    is_replaced: bool = False  # another one, or none, has its place: ask again
+    listing: Listing | None = None
+    error: CallgateError | None = None
+    task: asyncio.Task[None] = field(init=False)  # from its start on
 
     @property
     def is_running(self) -> bool:
@@ -67,23 +64,18 @@ class ListFailure:
     retry: asyncio.TimerHandle | None = None
 
 
+@dataclass(slots=True)
 class Attempts:
-    def __init__(
-        self,
-        make: Callable[[Key, Asker | None, Hop], ListAsk],
-        take: Callable[[Key, Listing], None],
-        comes_back: Callable[[str], bool],
-    ) -> None:
-        """`make`: the question. `take`: who keeps the answer. `comes_back`: whether this upstream is to be
-        asked again by the clock; else its coming up is told."""
-        self._make = make
-        self._take = take
-        self._comes_back = comes_back
-        self._running: dict[Key, Attempt] = {}
-        self._troubles: dict[Key, ListFailure] = {}
-        self._restless: dict[Key, Backoff] = {}  # said that they changed each time they were asked
-        self._few = asyncio.Semaphore(_MAX_OF_SOME_CLIENTS)
-        self._is_closed = False
+    make: Callable[[Key, Asker | None, Hop], ListAsk]  # the question
+    take: Callable[[Key, Listing], None]  # who keeps the answer
+    # Whether this upstream is to be asked again by the clock; else its coming up is told.
+    comes_back: Callable[[str], bool]
+    _running: dict[Key, Attempt] = field(default_factory=dict[Key, Attempt])
+    _troubles: dict[Key, ListFailure] = field(default_factory=dict[Key, ListFailure])
+    # Said that they changed each time they were asked.
+    _restless: dict[Key, Backoff] = field(default_factory=dict[Key, Backoff])
+    _few: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_OF_SOME_CLIENTS))
+    _is_closed: bool = False
 
     def start(self, key: Key, asker: Asker | None, *, is_up: bool) -> Attempt:
         """The one that is under way, or a new one. `asker`: whose connection a session's own list is of."""
@@ -101,8 +93,7 @@ class Attempts:
     async def ask(self, key: Key) -> Listing | None:
         """In our own name, of a server that is up; None: it failed."""
         attempt = self.start(key, None, is_up=True)
-        if attempt.task is not None:
-            await asyncio.wait([attempt.task])
+        await asyncio.wait([attempt.task])
         return attempt.listing
 
     def running(self, key: Key) -> Attempt | None:
@@ -118,10 +109,10 @@ class Attempts:
         now = time.monotonic()
         deadlines: dict[asyncio.Task[None], float] = {}
         for key, attempt, patience_s in attempts:
-            deadline = attempt.began_mono + patience_s
+            deadline = attempt.hop.started_mono + patience_s
             trouble = self._troubles.get(key)
             was_slow = trouble is not None and trouble.lasted_s > patience_s
-            if attempt.task is not None and attempt.is_running and deadline > now and not was_slow:
+            if attempt.is_running and deadline > now and not was_slow:
                 deadlines[attempt.task] = deadline
         while deadlines:
             await asyncio.wait(deadlines, timeout=min(deadlines.values()) - now)
@@ -132,8 +123,7 @@ class Attempts:
         for key in [key for key in self._running if is_gone(key)]:
             attempt = self._running.pop(key)
             attempt.is_replaced = is_replaced
-            if attempt.task is not None:
-                attempt.task.cancel()
+            attempt.task.cancel()
         for key in [key for key in self._troubles if is_gone(key)]:
             self._end_trouble(key)
         for key in [key for key in self._restless if is_gone(key)]:
@@ -141,7 +131,7 @@ class Attempts:
 
     async def close(self) -> None:
         self._is_closed = True
-        tasks = [attempt.task for attempt in self._running.values() if attempt.task is not None]
+        tasks = [attempt.task for attempt in self._running.values()]
         self.forget(lambda key: True)
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -150,7 +140,7 @@ class Attempts:
         try:
             async with self._few if view.declared and not view.session_id else nullcontext():
                 async with asyncio.timeout(_MAX_ASK_S):
-                    listing = await ask_listing(self._make(key, asker, attempt.hop))
+                    listing = await ask_listing(self.make(key, asker, attempt.hop))
         except CallgateError as error:
             self._failed(key, attempt, error)
         except TimeoutError:
@@ -164,7 +154,7 @@ class Attempts:
             attempt.listing = listing
             self._running.pop(key, None)
             self._end_trouble(key)
-            self._take(key, listing)
+            self.take(key, listing)
             if attempt.is_outdated:
                 self._ask_anew(key, asker)
             else:
@@ -178,12 +168,12 @@ class Attempts:
         self._running.pop(key, None)
         before = self._troubles.get(key)
         backoff = before.backoff if before is not None else Backoff(random.random)
-        lasted_s = time.monotonic() - attempt.began_mono
+        lasted_s = time.monotonic() - attempt.hop.started_mono
         trouble = ListFailure(error.code.code, error.message, lasted_s, backoff)
         self._troubles[key] = trouble
         if attempt.is_outdated:  # it came up, or said that it changed, while we asked
             self._ask_anew(key, None)
-        elif key[2] == COMMON and self._comes_back(key[0]):
+        elif key[2] == COMMON and self.comes_back(key[0]):
             delay_s = backoff.next_delay_s()
             loop = asyncio.get_running_loop()
             trouble.retry = loop.call_later(delay_s, self._start_if, self._troubles, key, None)

@@ -192,8 +192,7 @@ class Listings:
     async def known(self, kind: OfferKind, asker: Asker, patience_s: float | None = None) -> Catalog:
         """The catalog; asks only those upstreams that never told theirs, or long ago."""
         keys = self._keys(kind, asker)
-        now = time.monotonic()
-        stale = [key for key in keys if self._known.is_stale(key, now)]
+        stale = [key for key in keys if (listing := self._known.get(key)) is None or is_old(listing)]
         if stale:
             await self._ask(stale, asker, self._patience_s if patience_s is None else patience_s)
         return self._known.catalog(kind, keys)

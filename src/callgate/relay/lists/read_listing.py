@@ -17,7 +17,7 @@ from callgate.model.trust import Extent
 from callgate.ports.faces import Faces, ShownEntries
 from callgate.relay.lists.catalog import Part
 from callgate.relay.lists.public_names import SEPARATOR, public_name, public_uri
-from callgate.relay.lists.slices import slices
+from callgate.relay.lists.slices import in_slices
 from callgate.relay.lists.territory import Territory
 from callgate.relay.lists.tool_choice import ToolChoice
 from callgate.wire.eras.result_shape import definition_across
@@ -78,7 +78,10 @@ def read_page(kind: OfferKind, upstream: str, result: bytes) -> ListPage:
 async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
     """One entry without a name does not hide the others; one that is listed twice counts once."""
     kind = reading.kind
-    entries = [entry for page in pages for entry in _entries(kind, reading.upstream, page)]
+    try:
+        entries = [entry for page in pages for entry in entries_decoder.decode(page.entries)]
+    except msgspec.DecodeError as problem:
+        raise _odd(kind, reading.upstream, problem) from problem
     taken = _within_bounds(reading, entries)
     part = Part(reading.upstream, left_out=len(entries) - len(taken))
     has_all = not part.left_out and (not pages or pages[-1].next_cursor is None)
@@ -87,37 +90,26 @@ async def read_part(reading: ListReading, pages: Sequence[ListPage]) -> Part:
     if reading.faces is not None:
         shown = await asyncio.to_thread(_shown, reading, reading.faces, taken)
         taken, part.hidden = [msgspec.Raw(entry) for entry in shown.entries], shown.hidden
-    for some in slices(taken):
-        for entry in some:
-            _add(part, reading, bytes(entry))
-        await asyncio.sleep(0)
+    async for entry in in_slices(taken):
+        _add(part, reading, bytes(entry))
     return part
 
 
 def _shown(reading: ListReading, faces: Faces, taken: Sequence[msgspec.Raw]) -> ShownEntries:
     """What the operator leaves out is nobody's to accept."""
-    entries = [bytes(entry) for entry in taken]
-    choice = reading.choice
-    judged = (
-        entries if choice is None or choice.takes_all else [one for one in entries if _is_chosen(choice, one)]
-    )
+    judged: list[bytes] = []
+    left_out: list[bytes] = []
+    for entry in map(bytes, taken):
+        (judged if _is_chosen(reading.choice, entry) else left_out).append(entry)
     shown = faces.show(reading.upstream, reading.kind, judged, reading.extent)
-    if len(judged) == len(entries):
-        return shown
-    left_out = [one for one in entries if not _is_chosen(choice, one)]
     return replace(shown, entries=[*shown.entries, *left_out])
 
 
 def _is_chosen(choice: ToolChoice | None, entry: bytes) -> bool:
+    if choice is None or choice.takes_all:
+        return True
     name = text_of(peek(entry).name) if entry[:1] == b"{" else None
-    return choice is None or name is None or choice.takes(name)
-
-
-def _entries(kind: OfferKind, upstream: str, page: ListPage) -> list[msgspec.Raw]:
-    try:
-        return entries_decoder.decode(page.entries)
-    except msgspec.DecodeError as problem:
-        raise _odd(kind, upstream, problem) from problem
+    return name is None or choice.takes(name)
 
 
 def _within_bounds(reading: ListReading, entries: list[msgspec.Raw]) -> list[msgspec.Raw]:

@@ -1,6 +1,7 @@
 """Long work on the loop, in short pieces: after each one everybody else has a turn."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -12,15 +13,12 @@ _MAX_BYTES = 256 * 1024
 Entry = TypeVar("Entry", bytes, msgspec.Raw)
 
 
-def slices(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """All of them, in order, a few at a time. The event loop runs in between."""
-    part: list[Entry] = []
-    size_bytes = 0
+async def in_slices(entries: Sequence[Entry]) -> AsyncIterator[Entry]:
+    """All of them, in order. The event loop runs after every few."""
+    items = size_bytes = 0
     for entry in entries:
-        part.append(entry)
-        size_bytes += memoryview(entry).nbytes
-        if len(part) == _MAX_ITEMS or size_bytes >= _MAX_BYTES:
-            yield part
-            part, size_bytes = [], 0
-    if part:
-        yield part
+        yield entry
+        items, size_bytes = items + 1, size_bytes + memoryview(entry).nbytes
+        if items == _MAX_ITEMS or size_bytes >= _MAX_BYTES:
+            await asyncio.sleep(0)
+            items = size_bytes = 0

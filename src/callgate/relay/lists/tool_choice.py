@@ -4,7 +4,6 @@ A tool that is left out is in no list and is not called, whichever way a client 
 server's own list of tools is changed on its way to a client.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import REFUSED_LEFT_OUT, UPSTREAM_FAILED
 from callgate.model.errors import RefusedError, UpstreamError
 from callgate.model.offers import OfferKind
-from callgate.relay.lists.slices import slices
+from callgate.relay.lists.slices import in_slices
 from callgate.wire.eras.result_shape import definition_across
 from callgate.wire.params import entries_decoder, members_decoder, peek, text_of
 
@@ -113,10 +112,8 @@ async def _each_tool(result: bytes, change: Callable[[bytes], bytes | None]) -> 
     """The list with what `change` makes of each entry, None to leave it out. In slices: it may be as long as
     a frame."""
     members = members_decoder.decode(result)
-    after: list[bytes] = []
-    for some in slices(entries_decoder.decode(members["tools"])):
-        after += [entry for raw in some if (entry := change(bytes(raw))) is not None]
-        await asyncio.sleep(0)
+    entries = in_slices(entries_decoder.decode(members["tools"]))
+    after = [entry async for raw in entries if (entry := change(bytes(raw))) is not None]
     members["tools"] = msgspec.Raw(b"[%b]" % b",".join(after))
     return msgspec.json.encode(members)
 

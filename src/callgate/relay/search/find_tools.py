@@ -2,10 +2,13 @@
 others, for catalogs that would fill a context. Nothing is hidden, only not listed.
 
 What a session found is listed for it from then on, up to a bound. An answer has of each tool what is needed
-to choose and call it; its name as the question has the whole definition.
+to choose and call it; its name as the question has the whole definition. The api searches and lists too, in
+our own name.
 """
 
 import asyncio
+import time
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,6 +18,7 @@ from callgate.model.envelope import Era
 from callgate.model.error_codes import CALLER_BAD_ARGUMENTS
 from callgate.model.errors import CallerError
 from callgate.model.exchange import Exchange
+from callgate.model.identity import LOCAL
 from callgate.model.offers import Offer, OfferKind
 from callgate.model.reply import Reply
 from callgate.model.session import Session
@@ -22,9 +26,10 @@ from callgate.ports.upstream import Asker
 from callgate.relay.lists.catalog import Catalog
 from callgate.relay.lists.listings import Listings
 from callgate.relay.search import call_tool
-from callgate.relay.search.offered import Offered
+from callgate.relay.search.search_tools import ToolIndex
 from callgate.relay.search.short_tools import short_tools
 from callgate.relay.subscribers import Subscribers
+from callgate.wire.eras.params import OUR_MODERN_ENVELOPE
 from callgate.wire.eras.result_shape import to_modern
 from callgate.wire.eras.subscription import LIST_CHANGED
 from callgate.wire.json_rpc import NOT_READABLE
@@ -70,11 +75,29 @@ _OFFER: Final = call_tool.own_tool(
 
 
 class ToolSearch:
-    def __init__(self, listings: Listings, offered: Offered, subscribers: Subscribers) -> None:
+    def __init__(self, listings: Listings, subscribers: Subscribers) -> None:
         self._listings = listings
-        self._offered = offered
         self._subscribers = subscribers
+        now_s, envelope = time.time(), OUR_MODERN_ENVELOPE
+        self._we = Asker(envelope, Session("callgate", LOCAL, "http", envelope, now_s, now_s), b"null")
         self._found: dict[str, dict[str, None]] = {}  # by session the names, the last found last
+        self._index: ToolIndex | None = None
+        self._indexed: Sequence[Offer] = ()
+        self._indexing = asyncio.Lock()
+
+    # ---- for the api
+
+    async def tools(self) -> Sequence[Offer]:
+        return (await self._listings.known(OfferKind.TOOL, self._we)).offers
+
+    def lacking(self, server: str, tool: str) -> list[str]:
+        """The capabilities for want of which our own list does not have that tool."""
+        return self._listings.some_clients_only.lacking(server, tool, self._we.envelope.capabilities)
+
+    async def find(self, query: str, limit: int) -> Sequence[Offer]:
+        return await self._find_in(await self.tools(), query, limit)
+
+    # ---- for clients
 
     def listed(self, catalog: Catalog, session: Session) -> Catalog:
         """What this session's list has of the whole catalog."""
@@ -96,7 +119,7 @@ class ToolSearch:
         if exact is not None:
             found, told = [exact], b'{"tools":[%b]}' % exact.definition_in(era)
         else:
-            found = await self._offered.find_in(catalog.offers, arguments.query, arguments.limit)
+            found = await self._find_in(catalog.offers, arguments.query, arguments.limit)
             told = await asyncio.to_thread(short_tools, found, len(catalog.offers))
         self._note(exchange.session, found)
         content: dict[str, Any] = {"content": [{"type": "text", "text": told.decode()}], "isError": False}
@@ -114,3 +137,20 @@ class ToolSearch:
         self._found[session.session_id] = names
         if names.keys() != before.keys():
             self._subscribers.say_to_one(session, LIST_CHANGED["toolsListChanged"])
+
+    # ---- searching
+
+    async def _find_in(self, offers: Sequence[Offer], query: str, limit: int) -> list[Offer]:
+        """A catalog is replaced whole, so the same tuple is the same catalog."""
+        async with self._indexing:  # one index at a time is made and asked
+            return await asyncio.to_thread(self._find, offers, query, limit)
+
+    def _find(self, offers: Sequence[Offer], query: str, limit: int) -> list[Offer]:
+        """In a thread: both take milliseconds, and the more the more tools there are."""
+        if self._index is None or self._indexed is not offers:
+            if self._index is not None:
+                self._index.close()
+            self._index = None  # until the next one is whole
+            self._index = ToolIndex(offers)
+            self._indexed = offers
+        return self._index.find(query, limit)

@@ -96,13 +96,9 @@ def _ways(word: str) -> Iterator[tuple[str, float]]:
     yield f'"{word}"', _EXACT
     if len(word) >= _MIN_BEGINNING_CHARS:
         yield f'"{word}" *', _BEGINNING
-    for other in _same_meaning(word):
+    # Also of its singular: the table has the plain forms.
+    for other in SYNONYMS.get(word) or SYNONYMS.get(word.removesuffix("s")) or ():
         yield f'"{other}"', _SAME_MEANING
-
-
-def _same_meaning(word: str) -> tuple[str, ...]:
-    """Also of its singular: the table has the plain forms."""
-    return SYNONYMS.get(word) or SYNONYMS.get(word.removesuffix("s")) or ()
 
 
 def _texts(offer: Offer) -> tuple[tuple[str, str, str], tuple[str, str, str]]:

@@ -123,11 +123,8 @@ def definition_of(offer: Offer) -> _Json:
 
 
 def _names(value: Any) -> set[str]:
-    return (
-        {name for name in cast(list[Any], value) if isinstance(name, str)}
-        if isinstance(value, list)
-        else set()
-    )
+    names = cast(list[Any], value) if isinstance(value, list) else []
+    return {name for name in names if isinstance(name, str)}
 
 
 def members_of(value: Any) -> _Json:
