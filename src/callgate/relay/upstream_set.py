@@ -121,7 +121,7 @@ class UpstreamSet(msgspec.Struct, frozen=True):
 
     async def _judge_again(self, prepared: Mapping[str, Prepared], naming: Naming) -> None:
         """What was told before the operator's last word: some servers are waited for longer than others."""
-        faces = self._listings.faces
+        faces = self.path.listings.faces
         while faces is not None:
             readings = [
                 (lists, key, naming.reading(key[0], key[1]))
