@@ -45,15 +45,19 @@ class JudgedLists:
             self._task = asyncio.create_task(self.judge_again())
 
     async def judge_again(self) -> None:
-        if self.faces is None:
-            return
-        for key, listing in self.known.judged_before(self.faces.version):
-            reading = self.reading(key)
-            if reading.faces is None:  # it is not pinned any more
-                continue
-            judged = await judged_again(listing, reading)
-            if self.known.get(key) is listing:
-                self.take(key, judged)
+        """Until each is by the newest word: it may change meanwhile, and lists may come by an older one."""
+        faces = self.faces
+        while faces is not None and (judged_before := self._judged_before(faces)):
+            for key, listing, reading in judged_before:
+                judged = await judged_again(listing, reading)
+                if self.known.get(key) is listing:
+                    self.take(key, judged)
+
+    def _judged_before(self, faces: Faces) -> list[tuple[Key, Listing, ListReading]]:
+        """What is not pinned any more is nobody's to judge."""
+        found = self.known.judged_before(faces.version)
+        read = [(key, listing, self.reading(key)) for key, listing in found]
+        return [one for one in read if one[2].faces is not None]
 
     async def close(self) -> None:
         for timer in self._announced.values():
