@@ -132,7 +132,7 @@ class OperatorsDesk:
         if server not in self._trust.servers():
             raise unknown_server(server, self._trust.servers())
         await asyncio.to_thread(act, server, items)
-        await self._relay.judge_again()
+        await self._relay.answered(server)
         return self._trust.of(server)
 
     async def _watch(self) -> None:

@@ -81,7 +81,7 @@ class Relay:
         self._sessions = SessionBook(session_gap_s, self._on_session, homes)
         self.find_session = self._sessions.find
         listings = Listings(self._upstreams, rules or OfferRules(), patience_s=list_patience_s, faces=faces)
-        self.judge_again = listings.judge_again
+        self.judge_again, self.answered = listings.judge_again, listings.answered
         self.server_of = listings.server_of
         self._path = Path(self._upstreams, listings, bridge, self._side_messages)
         self.where: Whereabouts | None = None

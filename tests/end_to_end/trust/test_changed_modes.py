@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 from end_to_end.reload.changing import post
-from end_to_end.trust.test_held_tools import ADD, CHANGES, PLAY, change, listed, server
-from end_to_end.upstream_stage import client_of, code_of
+from end_to_end.trust.test_held_tools import (
+    ADD,
+    CHANGED,
+    CHANGES,
+    FINE,
+    PLAY,
+    change,
+    listed,
+    server,
+)
+from end_to_end.upstream_stage import client_of, code_of, text_of
 
 MUL = {"name": "mul", "description": "Multiplies.", "inputSchema": {"type": "object"}}
 
@@ -31,6 +40,8 @@ async def test_what_nobody_accepted_is_not_offered_once_the_file_says_hold(
             client_of(stage, "legacy") as client,
             client_of(stage, "legacy", "/servers/one/mcp") as own,
         ):
+            # On its own connection, so that it need not wait until its list is old.
+            assert text_of(await client.play("one__play", CHANGED, FINE)) == "fine"
             assert await client.until_names(lambda names: "one__mul" in names)
             for _ in range(2):
                 assert "result" in await client.call("one__mul")

@@ -31,7 +31,7 @@ from callgate.relay.lists.judged_lists import JudgedLists
 from callgate.relay.lists.known_lists import KnownLists, is_old
 from callgate.relay.lists.list_reports import hop_of, judged
 from callgate.relay.lists.listing_attempts import Attempt, Attempts, Key
-from callgate.relay.lists.offer_rules import Naming, OfferRules
+from callgate.relay.lists.offer_rules import FACED_KINDS, Naming, OfferRules
 from callgate.relay.lists.read_listing import ListReading
 
 # A list waits this long, once, for an upstream that has not told yet: some clients give up after seconds.
@@ -95,6 +95,13 @@ class Listings:
         if attempt is not None:
             attempt.is_outdated = True
         self._judged.announced((name, kind, COMMON))
+
+    async def answered(self, name: str) -> None:
+        """The operator answered what this server says by now, of which clients may have older lists: asked
+        the next time, whatever the server told of its changes."""
+        for kind in FACED_KINDS:
+            self._known.changed(name, kind, None)
+        await self.judge_again()
 
     def outdated(self, key: Key) -> None:
         """It is another one by now: asked at once."""
