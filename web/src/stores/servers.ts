@@ -4,6 +4,7 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { api, read, type About, type Server, type Tool } from '@/api/client'
 import { asProblem, type ApiProblem } from '@/api/problem'
+import { oneAtATime } from '@/live/oneAtATime'
 import { onLive, onStale } from './live'
 
 export const useServers = defineStore('servers', () => {
@@ -12,8 +13,6 @@ export const useServers = defineStore('servers', () => {
   const isLoaded = ref(false)
   const about = shallowRef<About | null>(null)
   const hasToolSearch = ref(false) // clients are listed two tools in place of all
-
-  let asking: Promise<void> | null = null
 
   async function load() {
     const told = read(api.GET('/api/v1/about')).then(
@@ -32,11 +31,7 @@ export const useServers = defineStore('servers', () => {
     await told
   }
 
-  /** Many changes in one moment are one question. */
-  function refresh(): Promise<void> {
-    asking ??= load().finally(() => (asking = null))
-    return asking
-  }
+  const refresh = oneAtATime(load)
 
   onLive(['servers.changed', 'catalog.changed', 'trust.changed'], () => void refresh())
   onStale(() => void refresh())
