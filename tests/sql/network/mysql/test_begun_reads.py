@@ -19,7 +19,6 @@ from callgate.model.errors import CallgateError, SourceError
 from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.drivers.network.plain_reads import NetworkRead, PlainReadDriver
 from callgate.sql.engines.mysql.dialect.dialect import MYSQL
-from callgate.sql.engines.mysql.driver import session_reset, short_way
 from callgate.sql.guard.judge import judge
 from callgate.sql.guard.judgement import Statement
 from callgate.sql.guard.policy import Policy
@@ -63,10 +62,8 @@ class Spoiling(Proxy):
 
 
 @pytest.fixture(autouse=True)
-def shop(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+def shop(mariadb: Database, no_time_passes: None) -> Database:
     mariadb.run(SETUP)
-    monkeypatch.setattr(session_reset, "_MOST_S", 3600.0)
-    monkeypatch.setattr(short_way, "_REFRESHED_AFTER_S", 3600.0)
     return mariadb
 
 

@@ -12,7 +12,7 @@ from sql.network.mysql.test_short_way import LONG_WAY, judged, known_to, listeni
 from callgate.model.errors import CallgateError
 from callgate.sql.engines.mysql.driver.status import has_changed_session
 
-shop, no_time_passes = test_short_way.shop, test_short_way.no_time_passes
+shop = test_short_way.shop
 pytestmark = pytest.mark.usefixtures("no_time_passes")
 
 # The session becomes read-write, and the server is to say nothing of it.

@@ -23,7 +23,6 @@ from callgate.sql.drivers.driver import StatementResult
 from callgate.sql.drivers.network.driver import NetworkDriver
 from callgate.sql.drivers.network.plain_reads import PlainReadDriver
 from callgate.sql.drivers.network.stream import ConnectionLost, open_stream
-from callgate.sql.engines.mysql.driver import session_reset, short_way
 from callgate.sql.engines.mysql.driver.packets import Greeting, framed, lenenc_bytes
 from callgate.sql.engines.mysql.driver.result import read_result
 from callgate.sql.engines.mysql.driver.wire import MySqlWire
@@ -58,10 +57,8 @@ class Talkative(Proxy):
 
 
 @pytest.fixture(autouse=True)
-def shop(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+def shop(mariadb: Database, no_time_passes: None) -> Database:
     mariadb.run(SETUP)
-    monkeypatch.setattr(session_reset, "_MOST_S", 3600.0)
-    monkeypatch.setattr(short_way, "_REFRESHED_AFTER_S", 3600.0)
     return mariadb
 
 

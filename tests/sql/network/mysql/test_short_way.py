@@ -133,13 +133,6 @@ def shop(mariadb: Database) -> Database:
     return mariadb
 
 
-@pytest.fixture
-def no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is due, and nothing is asked again, because a test is slow."""
-    monkeypatch.setattr(session_reset, "_MOST_S", 3600.0)
-    monkeypatch.setattr(short_way, "_REFRESHED_AFTER_S", 3600.0)
-
-
 @asynccontextmanager
 async def listening(
     shop: Database, maria: Opener, *, mode: Mode = Mode.READ_ONLY, timeout_s: float = 30.0
